@@ -10,7 +10,7 @@
 
 #include "rt/rt.h"
 
-enum { OP_AXES = 48 };
+enum { OP_AXES = 56 };
 
 // --- axes: rows AXIS(id, name, kind, domain) of ops/NAME/axes.def
 typedef enum op_axis_kind {

@@ -85,7 +85,8 @@ KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
 // k, n], out is [rows, n]. Group g multiplies the rows from ends[g - 1] (0 for the first) up to
 // ends[g] by b[g]; rows behind the last end are left alone. ends is i32 [groups], rising, on the
 // device: it may be the result of another kernel. kernel may be KILN_MATMUL_SM90 (with its tile_m
-// 64 or 128 and tile_n) or KILN_MATMUL_PORTABLE. Factors, a residual and `pre` are not for groups.
+// 64 or 128 and tile_n) or KILN_MATMUL_PORTABLE. Factors are a_scale [1] or [rows] and b_scale [1],
+// [n], or for each group [groups, 1] or [groups, n]; none for blocks.
 KILN_API kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view ends);
 
 // Gradients of kiln_matmul: of a number whose gradient by `out` is dout. That of the residual is
@@ -103,6 +104,9 @@ typedef struct kiln_matmul_backward_desc {
     kiln_view dbias;   // [n] f32; without a buffer it is not computed
     kiln_view a_scale; // of the forward call, or none: [1], [m]
     kiln_view b_scale; // of the forward call, or none: [1], [n]
+    // As a_scale and b_scale; without a buffer they are not computed. They take one more product,
+    // the sums of the forward call.
+    kiln_view da_scale, db_scale;
     kiln_epilogue epilogue;
     bool is_tf32; // as in the forward call
     kiln_stream *stream;

@@ -1,9 +1,10 @@
 // What stands in front of the products of kiln_matmul_backward: the gradient by the sum, g = dout * derivative of the
 // activation * factors, and the gradient of the bias, sums over the columns. A block has COLUMNS columns of `chunk` rows,
-// and stores its sums in a row of their own; gemm_add.c adds these. A sum is added up in a fixed order.
+// and stores its sums in a row of their own; gemm_add.c adds these. A sum is added up in a fixed order. For the gradients
+// of factors the sums of the forward product are given, too; they are replaced by what these gradients are sums of.
 //
 // -D TYPE_… of g, OUT_… of dout and saved, EPILOGUE_…; -D HAS_PRE: `saved` is there; SCALED_A, SCALED_B; -D HAS_G,
-// HAS_SUMS: what is wanted.
+// HAS_SUMS, TERMS_A, TERMS_B: what is wanted.
 #include <kiln/kernel.h>
 
 tune(GROUP, 8);
@@ -24,6 +25,8 @@ typedef struct steps { // elements from row to row and from column to column
     i64 dout[2], saved[2];
     u32 g, sums; // rows
     u32 a_scale, b_scale;
+    u32 terms;  // rows
+    u64 second; // from the terms of a_scale to those of b_scale
 } steps;
 
 // The derivative of the activation where it got x.
@@ -58,6 +61,9 @@ kernel block(THREADS) void gemm_backward(const out_t *dout,
 #if defined(HAS_SUMS)
                                          f32 *sums,
 #endif
+#if defined(TERMS_A) || defined(TERMS_B)
+                                         f32 *terms,
+#endif
                                          u32 rows, u32 columns, u32 chunk, steps s)
 {
     shared f32 of_warps[WARPS][COLUMNS];
@@ -81,11 +87,27 @@ kernel block(THREADS) void gemm_backward(const out_t *dout,
             x *= slope(FROM_OUT(saved[(i64)row * s.saved[0] + (i64)column * s.saved[1]]));
 #endif
             sum[e] += x;
+            f32 of_row = 1.0f, of_column = 1.0f;
 #if defined(SCALED_A)
-            x *= a_scale[(u64)row * s.a_scale];
+            of_row = a_scale[(u64)row * s.a_scale];
 #endif
 #if defined(SCALED_B)
-            x *= b_scale[(u64)column * s.b_scale];
+            of_column = b_scale[(u64)column * s.b_scale];
+#endif
+#if defined(TERMS_A) || defined(TERMS_B)
+            f32 *at = terms + ((u64)row * s.terms + column), term = x * *at;
+#endif
+#if defined(TERMS_A)
+            *at = term * of_column;
+#endif
+#if defined(TERMS_B)
+            at[s.second] = term * of_row;
+#endif
+#if defined(SCALED_A)
+            x *= of_row;
+#endif
+#if defined(SCALED_B)
+            x *= of_column;
 #endif
 #if defined(HAS_G)
             g[(u64)row * s.g + column] = TO_IN(x);

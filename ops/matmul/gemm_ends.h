@@ -74,9 +74,14 @@ typedef struct ends {
 #define ROW_FACTOR(e, at, row) 1.0f
 #endif
 #if defined(SCALED_B)
-#define COLUMN_FACTOR(e, at, column) ((e).b_scale[(u64)(column) * (at).b_column])
+#if defined(GROUPED)
+#define COLUMN_FACTOR(e, at, group, column)                                                        \
+    ((e).b_scale[(u64)(column) * (at).b_column + (u64)(group) * (at).b_group])
 #else
-#define COLUMN_FACTOR(e, at, column) 1.0f
+#define COLUMN_FACTOR(e, at, group, column) ((e).b_scale[(u64)(column) * (at).b_column])
+#endif
+#else
+#define COLUMN_FACTOR(e, at, group, column) 1.0f
 #endif
 #if HAS_BIAS
 #define BIAS_OF(e, at, column) ((e).bias[(u64)(column) * (at).bias])

@@ -1,7 +1,8 @@
 // kiln_matmul_backward: gradients of a product and of what follows it. gemm_backward.c makes the
 // gradient by the sum, g, unless dout is that already, and sums for the bias; then da = g *
-// transposed b and db = transposed a * g are calls of kiln_matmul. Start reading at the last
-// function.
+// transposed b and db = transposed a * g are calls of kiln_matmul. For gradients of factors the
+// product is computed once more; gemm_backward.c makes terms of it, which kiln_reduce_forward adds.
+// Start reading at the last function.
 #include "ops/matmul/host_matmul.h"
 #include "rt/memory/view.h"
 
@@ -92,17 +93,28 @@ static kiln_status check(kiln *k, const kiln_matmul_backward_desc *d)
     if (d->dbias.buffer && d->epilogue == KILN_EPILOGUE_NONE)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "%s: there is no bias, and 'dbias' wants its gradient", call);
+    if ((d->da_scale.buffer && !d->a_scale.buffer) || (d->db_scale.buffer && !d->b_scale.buffer))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "%s: there is no such factor, and '%s' wants its gradient", call,
+                         d->da_scale.buffer && !d->a_scale.buffer ? "da_scale" : "db_scale");
     if (has_activation(d))
         status = check_shape(k, &d->saved, "saved", dout->rank, dout->sizes, out);
+    if (!status)
+        status = check_factor(k, d, &d->a_scale, "a_scale", a->sizes[last - 1]);
+    if (!status)
+        status = check_factor(k, d, &d->b_scale, "b_scale", dout->sizes[last]);
     const struct {
         const char *name;
         const kiln_view *view, *like;
         kiln_type type;
-    } results[] = {
-        {"da", &d->da, a, type}, {"db", &d->db, b, type}, {"dbias", &d->dbias, NULL, KILN_F32}};
+    } results[] = {{"da", &d->da, a, type},
+                   {"db", &d->db, b, type},
+                   {"dbias", &d->dbias, NULL, KILN_F32},
+                   {"da_scale", &d->da_scale, &d->a_scale, KILN_F32},
+                   {"db_scale", &d->db_scale, &d->b_scale, KILN_F32}};
     for (size_t n = 0; n < COUNT(results) && !status; n++) {
         const kiln_view *v = results[n].view, *like = results[n].like;
-        const kiln_view *const read[] = {a, b, dout, &d->saved};
+        const kiln_view *const read[] = {a, b, dout, &d->saved, &d->a_scale, &d->b_scale};
         if (!v->buffer)
             continue;
         status = like ? check_shape(k, v, results[n].name, like->rank, like->sizes, results[n].type)
@@ -114,15 +126,14 @@ static kiln_status check(kiln *k, const kiln_matmul_backward_desc *d)
                 status = error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: '%s' overlaps what is read",
                                    call, results[n].name);
     }
-    if (!status)
-        status = check_factor(k, d, &d->a_scale, "a_scale", a->sizes[last - 1]);
-    return status ? status : check_factor(k, d, &d->b_scale, "b_scale", dout->sizes[last]);
+    return status;
 }
 
 // --- the kernel in front
 typedef struct steps { // as gemm_backward.c has it
     int64_t dout[2], saved[2];
-    uint32_t g, sums, a_scale, b_scale;
+    uint32_t g, sums, a_scale, b_scale, terms;
+    uint64_t second;
 } steps;
 
 enum { COLUMNS = 128, LEAST_CHUNK = 32, MOST_CHUNKS = 256 };
@@ -131,6 +142,7 @@ typedef struct front {
     kiln_view dout, saved; // [rows, n]
     kiln_view g;           // without a buffer: dout is the gradient by the sum
     kiln_view sums;        // [chunks, n] f32; without a buffer: none is wanted
+    kiln_view terms[2];    // [rows, n] f32 for each factor; without a buffer: none are wanted
     uint32_t rows, chunk, chunks;
 } front;
 
@@ -144,20 +156,28 @@ static uint32_t factor_step(const kiln_view *v)
     return v->buffer && v->sizes[0] > 1 ? (uint32_t)kiln_view_stride(*v, 0) : 0;
 }
 
+static bool has_terms_of(const front *f)
+{
+    return f->terms[0].buffer || f->terms[1].buffer;
+}
+
 static kiln_status run_front(kiln *k, const kiln_matmul_backward_desc *d, const front *f)
 {
     op_request r = {.program = &gemm_backward};
     const op_kernel *kernel;
-    bool has_g = f->g.buffer, has_sums = f->sums.buffer;
+    bool has_g = f->g.buffer, has_sums = f->sums.buffer, has_terms = has_terms_of(f);
+    const kiln_view *terms = &f->terms[f->terms[0].buffer ? 0 : 1];
     kiln_type type = kiln_view_type(d->a);
     op_set(&r, TYPE, type == KILN_BF16 ? BF16 : type == KILN_F16 ? F16 : F32);
     op_set(&r, OUT, result_of(kiln_view_type(d->dout)));
     op_set(&r, EPILOGUE, d->epilogue);
     op_set(&r, PRE, has_activation(d));
-    op_set(&r, SCALED_A, has_g && d->a_scale.buffer);
-    op_set(&r, SCALED_B, has_g && d->b_scale.buffer);
+    op_set(&r, SCALED_A, (has_g || has_terms) && d->a_scale.buffer);
+    op_set(&r, SCALED_B, (has_g || has_terms) && d->b_scale.buffer);
     op_set(&r, HAS_G, has_g);
     op_set(&r, HAS_SUMS, has_sums);
+    op_set(&r, TERMS_A, f->terms[0].buffer != NULL);
+    op_set(&r, TERMS_B, f->terms[1].buffer != NULL);
     kiln_status status = op_kernel_get(k, &r, &kernel);
     if (status)
         return status;
@@ -167,19 +187,23 @@ static kiln_status run_front(kiln *k, const kiln_matmul_backward_desc *d, const 
                      .g = has_g ? (uint32_t)kiln_view_stride(f->g, 0) : 0,
                      .sums = has_sums ? (uint32_t)kiln_view_stride(f->sums, 0) : 0,
                      .a_scale = factor_step(&d->a_scale),
-                     .b_scale = factor_step(&d->b_scale)};
+                     .b_scale = factor_step(&d->b_scale),
+                     .terms = has_terms ? (uint32_t)kiln_view_stride(*terms, 0) : 0,
+                     .second = f->terms[1].buffer ? f->terms[1].first - terms->first : 0};
     kiln_arg args[12] = {kiln_arg_view(f->dout)};
     size_t count = 1;
     if (has_activation(d))
         args[count++] = kiln_arg_view(f->saved);
-    if (has_g && d->a_scale.buffer)
+    if ((has_g || has_terms) && d->a_scale.buffer)
         args[count++] = kiln_arg_view(d->a_scale);
-    if (has_g && d->b_scale.buffer)
+    if ((has_g || has_terms) && d->b_scale.buffer)
         args[count++] = kiln_arg_view(d->b_scale);
     if (has_g)
         args[count++] = kiln_arg_view(f->g);
     if (has_sums)
         args[count++] = kiln_arg_view(f->sums);
+    if (has_terms)
+        args[count++] = kiln_arg_view(*terms);
     args[count++] = kiln_arg_i64(KILN_U32, f->rows);
     args[count++] = kiln_arg_i64(KILN_U32, (int64_t)f->dout.sizes[1]);
     args[count++] = kiln_arg_i64(KILN_U32, f->chunk);
@@ -233,11 +257,43 @@ static kiln_view fold(kiln_view v)
     return v.rank == 2 ? v : kiln_view_reshape(v, 2, sizes);
 }
 
+// The sum of a factor's terms: of each row or column, or of all.
+static kiln_status add_terms(kiln *k, const kiln_matmul_backward_desc *d, kiln_view terms,
+                             kiln_view out, uint32_t axis)
+{
+    kiln_reduce_desc r = {.op = KILN_REDUCE_SUM, .x = terms, .out = out, .stream = d->stream};
+    uint64_t bytes = 0;
+    bool is_temporary = false, is_one = terms.sizes[!axis] > 1 && out.sizes[0] == 1;
+    const uint64_t whole[2] = {1, 1};
+    r.axes = is_one ? 0 : 1u << axis;
+    if (is_one)
+        r.out = kiln_view_reshape(out, 2, whole);
+    kiln_status status = kiln_reduce_workspace(k, &r, &bytes);
+    if (!status && bytes) {
+        r.workspace = (kiln_view){.type = KILN_U8, .rank = 1, .sizes = {bytes}};
+        status = matmul_scratch(k, d->stream, bytes, &r.workspace.buffer, &is_temporary);
+    }
+    if (!status)
+        status = kiln_reduce_forward(k, &r);
+    if (is_temporary)
+        kiln_buffer_free(r.workspace.buffer);
+    return status;
+}
+
+// The sums of the forward call, where the terms will be.
+static kiln_status run_again(kiln *k, const kiln_matmul_backward_desc *d, const front *f,
+                             kiln_view a)
+{
+    kiln_view sums = f->terms[f->terms[0].buffer ? 0 : 1];
+    if (a.rank > 2)
+        sums = kiln_view_reshape(sums, d->dout.rank, d->dout.sizes);
+    return kiln_matmul(
+        k, &(kiln_matmul_desc){
+               .a = a, .b = d->b, .out = sums, .is_tf32 = d->is_tf32, .stream = d->stream});
+}
+
 static kiln_status run(kiln *k, const kiln_matmul_backward_desc *d, front *f)
 {
-    kiln_status status = f->g.buffer || f->sums.buffer ? run_front(k, d, f) : KILN_OK;
-    if (!status && f->sums.buffer)
-        status = add_sums(k, d, f);
     kiln_view a = d->a, da = d->da, g = f->g.buffer ? f->g : f->dout;
     if (d->b.rank == 2 && a.rank > 2) { // one product for all batches
         a = fold(a);
@@ -248,6 +304,16 @@ static kiln_status run(kiln *k, const kiln_matmul_backward_desc *d, front *f)
                              call);
     } else if (a.rank > 2) {
         g = kiln_view_reshape(g, d->dout.rank, d->dout.sizes);
+    }
+    kiln_status status = has_terms_of(f) ? run_again(k, d, f, a) : KILN_OK;
+    if (!status && (f->g.buffer || f->sums.buffer || has_terms_of(f)))
+        status = run_front(k, d, f);
+    if (!status && f->sums.buffer)
+        status = add_sums(k, d, f);
+    for (uint32_t n = 0; n < 2 && !status; n++) {
+        const kiln_view *to = n ? &d->db_scale : &d->da_scale;
+        if (to->buffer) // of no rows or columns there are no terms, as there is no dout
+            status = add_terms(k, d, f->terms[n].buffer ? f->terms[n] : f->dout, *to, !n);
     }
     kiln_matmul_desc product = {.is_tf32 = d->is_tf32, .stream = d->stream};
     if (!status && d->da.buffer) {
@@ -296,11 +362,14 @@ kiln_status kiln_matmul_backward(kiln *k, const kiln_matmul_backward_desc *d)
         f.chunk *= 2;
     f.chunks = f.rows ? ceil_div(f.rows, f.chunk) : 1;
     uint64_t of_g = has_products && is_other && n ? (f.rows * pitch * bytes + 255) / 256 * 256 : 0,
-             of_sums = d->dbias.buffer && n ? f.chunks * pitch * 4 : 0;
+             of_sums = d->dbias.buffer && n ? f.chunks * pitch * 4 : 0,
+             of_terms = f.rows && n ? f.rows * pitch : 0; // numbers
+    uint32_t factors = (d->da_scale.buffer ? 1u : 0) + (d->db_scale.buffer ? 1u : 0);
     kiln_buffer *scratch = NULL;
     bool is_temporary = false;
-    if (of_g + of_sums)
-        status = matmul_outer_scratch(k, d->stream, of_g + of_sums, &scratch, &is_temporary);
+    uint64_t all = of_g + of_sums + factors * of_terms * 4;
+    if (all)
+        status = matmul_outer_scratch(k, d->stream, all, &scratch, &is_temporary);
     if (of_g)
         f.g = (kiln_view){.buffer = scratch,
                           .type = type,
@@ -316,6 +385,15 @@ kiln_status kiln_matmul_backward(kiln *k, const kiln_matmul_backward_desc *d)
                              .sizes = {f.chunks, n},
                              .has_strides = true,
                              .strides = {(int64_t)pitch, 1}};
+    for (uint32_t i = 0, before = 0; i < 2 && of_terms; i++)
+        if (i ? d->db_scale.buffer : d->da_scale.buffer)
+            f.terms[i] = (kiln_view){.buffer = scratch,
+                                     .first = (of_g + of_sums) / 4 + before++ * of_terms,
+                                     .type = KILN_F32,
+                                     .rank = 2,
+                                     .sizes = {f.rows, n},
+                                     .has_strides = true,
+                                     .strides = {(int64_t)pitch, 1}};
     if (!status)
         status = run(k, d, &f);
     if (is_temporary)

@@ -90,23 +90,23 @@ static kiln_status check_scales(kiln *k, const kiln_matmul_desc *d)
 
 // A view of the result's shape and type.
 static kiln_status check_like_out(kiln *k, const kiln_matmul_desc *d, const kiln_view *v,
-                                  const char *name)
+                                  const char *call_of, const char *name)
 {
     char shape[VIEW_TEXT], of_out[VIEW_TEXT];
     if (!v->buffer)
         return KILN_OK;
-    kiln_status status = view_check(k, v, call, name);
+    kiln_status status = view_check(k, v, call_of, name);
     if (status)
         return status;
     bool fits = v->rank == d->out.rank;
     for (uint32_t n = 0; n < v->rank && fits; n++)
         fits = v->sizes[n] == d->out.sizes[n];
     if (!fits)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K7004, "%s: '%s' is %s, and 'out' %s", call, name,
-                         view_shape_text(v, shape), view_shape_text(&d->out, of_out));
+        return error_set(k, KILN_E_BAD_ARGUMENT, K7004, "%s: '%s' is %s, and 'out' %s", call_of,
+                         name, view_shape_text(v, shape), view_shape_text(&d->out, of_out));
     if (kiln_view_type(*v) != kiln_view_type(d->out))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, and 'out' %s", call, name,
-                         kiln_type_name(kiln_view_type(*v)),
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, and 'out' %s", call_of,
+                         name, kiln_type_name(kiln_view_type(*v)),
                          kiln_type_name(kiln_view_type(d->out)));
     return KILN_OK;
 }
@@ -119,7 +119,7 @@ static bool is_same_view(const kiln_view *x, const kiln_view *y)
     return is_same;
 }
 
-static kiln_status check_overlaps(kiln *k, const kiln_matmul_desc *d)
+static kiln_status check_overlaps(kiln *k, const kiln_matmul_desc *d, const char *call_of)
 {
     const struct {
         const char *name;
@@ -136,19 +136,28 @@ static kiln_status check_overlaps(kiln *k, const kiln_matmul_desc *d)
         if (!v->buffer || (v == &d->bias && d->epilogue == KILN_EPILOGUE_NONE))
             continue;
         if (d->pre.buffer && kiln_view_overlaps(d->pre, *v))
-            return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: 'pre' and '%s' overlap", call,
+            return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: 'pre' and '%s' overlap", call_of,
                              all[n].name);
         if (kiln_view_overlaps(d->out, *v) && !(is_residual && is_same_view(v, &d->out)))
-            return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: 'out' and '%s' overlap", call,
+            return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: 'out' and '%s' overlap", call_of,
                              all[n].name);
     }
     if (d->pre.buffer && kiln_view_overlaps(d->pre, d->out))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: 'out' and 'pre' overlap", call);
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: 'out' and 'pre' overlap", call_of);
     return KILN_OK;
 }
 
-// The types of the sums and of the result; the job gets both.
-static kiln_status check_types(job *j)
+kiln_status matmul_check_ends(kiln *k, const kiln_matmul_desc *d, const char *call_of)
+{
+    kiln_status status = check_like_out(k, d, &d->residual, call_of, "residual");
+    if (!status)
+        status = check_like_out(k, d, &d->pre, call_of, "pre");
+    if (!status && d->pre.buffer)
+        status = view_check_written(k, &d->pre, call_of, "pre");
+    return status ? status : check_overlaps(k, d, call_of);
+}
+
+kiln_status matmul_check_end_types(job *j, const char *call_of)
 {
     kiln_matmul_desc of_sums = *j->desc;
     const kiln_matmul_desc *d = j->desc;
@@ -156,12 +165,12 @@ static kiln_status check_types(job *j)
     of_sums.out.type = kiln_view_type(d->a) == KILN_I8 ? KILN_I32 : KILN_F32;
     of_sums.epilogue = KILN_EPILOGUE_NONE;
     if (d->epilogue != KILN_EPILOGUE_NONE && kiln_view_type(d->bias) != KILN_F32)
-        return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'bias' is %s, not f32", call,
+        return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'bias' is %s, not f32", call_of,
                          kiln_type_name(kiln_view_type(d->bias)));
     if (out != KILN_F32 && out != KILN_F16 && out != KILN_BF16)
         return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011,
                          "%s: with factors or a residual a result is f32, f16 or bf16, not %s",
-                         call, kiln_type_name(out));
+                         call_of, kiln_type_name(out));
     j->desc = &of_sums;
     kiln_status status = matmul_check_types(j);
     j->desc = d;
@@ -171,10 +180,10 @@ static kiln_status check_types(job *j)
 }
 
 // --- sums, then the rest
-static kiln_status finish(const job *j, const kiln_matmul_desc *d, const matmul_ends *e,
-                          const kiln_view *sums)
+kiln_status matmul_finish(const job *j, const matmul_ends *e, const kiln_view *sums)
 {
     enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
+    const kiln_matmul_desc *d = j->desc;
     op_request r = {.program = &gemm_finish};
     const op_kernel *kernel;
     job plain = *j;
@@ -185,13 +194,19 @@ static kiln_status finish(const job *j, const kiln_matmul_desc *d, const matmul_
         plain.type = F32;
     }
     uint32_t m = (uint32_t)d->out.sizes[0], n = (uint32_t)d->out.sizes[1];
+    bool is_grouped = e->group_ends.buffer;
     matmul_set_ends(&plain, &rest, &r);
+    op_set(&r, GROUPED, is_grouped);
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
     if (status)
         return status;
     ends_steps at = matmul_ends_steps(j, &rest, (uint64_t)kiln_view_stride(*sums, 0));
-    kiln_arg args[12] = {kiln_arg_view(*sums), kiln_arg_view(d->out)};
+    kiln_arg args[14] = {kiln_arg_view(*sums), kiln_arg_view(d->out)};
     size_t count = matmul_ends_args(&plain, &rest, args, 2);
+    if (is_grouped) {
+        args[count++] = kiln_arg_view(e->group_ends);
+        args[count++] = kiln_arg_i64(KILN_U32, (int64_t)e->group_ends.sizes[0]);
+    }
     args[count++] = kiln_arg_i64(KILN_U32, m);
     args[count++] = kiln_arg_i64(KILN_U32, n);
     args[count++] = kiln_arg_i64(KILN_I64, kiln_view_stride(d->out, 0));
@@ -259,18 +274,24 @@ static kiln_status sum_blocks(const job *j, const kiln_matmul_desc *d, const mat
                                                            .stream = d->stream});
 }
 
+kiln_status matmul_sums(const job *j, const matmul_ends *e, kiln_view *sums, bool *is_temporary)
+{
+    const kiln_view *out = &j->desc->out;
+    uint64_t pitch = (out->sizes[1] + 3) / 4 * 4;
+    *sums = (kiln_view){.type = j->type == S8 && !e->is_blocked ? KILN_I32 : KILN_F32,
+                        .rank = 2,
+                        .sizes = {out->sizes[0], out->sizes[1]},
+                        .strides = {(int64_t)pitch, 1},
+                        .has_strides = true};
+    return matmul_outer_scratch(j->k, j->desc->stream, out->sizes[0] * pitch * 4, &sums->buffer,
+                                is_temporary);
+}
+
 static kiln_status run_sums(const job *j, const kiln_matmul_desc *d, const matmul_ends *e)
 {
-    uint64_t pitch = (d->out.sizes[1] + 3) / 4 * 4;
-    kiln_type type = j->type == S8 && !e->is_blocked ? KILN_I32 : KILN_F32;
+    kiln_view sums;
     bool is_temporary = false;
-    kiln_view sums = {.type = type,
-                      .rank = 2,
-                      .sizes = {d->out.sizes[0], d->out.sizes[1]},
-                      .strides = {(int64_t)pitch, 1},
-                      .has_strides = true};
-    kiln_status status = matmul_outer_scratch(j->k, d->stream, d->out.sizes[0] * pitch * 4,
-                                              &sums.buffer, &is_temporary);
+    kiln_status status = matmul_sums(j, e, &sums, &is_temporary);
     if (status)
         return status;
     kiln_matmul_desc plain = {.a = d->a,
@@ -287,7 +308,7 @@ static kiln_status run_sums(const job *j, const kiln_matmul_desc *d, const matmu
                               .sm90 = d->sm90};
     status = e->is_blocked ? sum_blocks(j, d, e, &sums) : kiln_matmul(j->k, &plain);
     if (!status)
-        status = finish(j, d, e, &sums);
+        status = matmul_finish(j, e, &sums);
     if (is_temporary)
         kiln_buffer_free(sums.buffer);
     return status;
@@ -307,7 +328,7 @@ static kiln_status run_one(kiln *k, const kiln_matmul_desc *d)
         return status;
     status = op_device(k, &p.job.device);
     if (!status)
-        status = check_types(&p.job);
+        status = matmul_check_end_types(&p.job, call);
     if (status)
         return status;
     job j = p.job;
@@ -361,13 +382,7 @@ kiln_status matmul_run_ends(kiln *k, const kiln_matmul_desc *d)
     if (!status)
         status = check_scales(k, d);
     if (!status)
-        status = check_like_out(k, d, &d->residual, "residual");
-    if (!status)
-        status = check_like_out(k, d, &d->pre, "pre");
-    if (!status && d->pre.buffer)
-        status = view_check_written(k, &d->pre, call, "pre");
-    if (!status)
-        status = check_overlaps(k, d);
+        status = matmul_check_ends(k, d, call);
     uint64_t count = 1;
     for (uint32_t n = 0; n + 2 < d->out.rank && !status; n++)
         count *= d->out.sizes[n];

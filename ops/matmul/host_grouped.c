@@ -1,6 +1,7 @@
 // kiln_matmul_grouped: products of groups of rows in one launch, on sm_90a of scaled_sm90.c, else
-// of gemm_portable.c or gemm_f32.c. Where groups end is known to the device alone, so the grid of
-// the latter has room for the most tiles that there can be. Start reading at the last function.
+// of gemm_portable.c or gemm_f32.c, with gemm_finish.c behind it where more follows the sum than
+// bias and activation. Where groups end is known to the device alone, so the grid of the latter has
+// room for the most tiles that there can be. Start reading at the last function.
 #include "ops/matmul/host_matmul.h"
 #include "rt/memory/view.h"
 
@@ -79,6 +80,41 @@ static kiln_status check(kiln *k, const kiln_matmul_desc *d, kiln_view ends)
     return KILN_OK;
 }
 
+static kiln_status check_scale(kiln *k, const kiln_matmul_desc *d, const kiln_view *v,
+                               const char *name)
+{
+    char shape[VIEW_TEXT];
+    bool is_a = v == &d->a_scale;
+    uint64_t lines = is_a ? d->out.sizes[0] : d->out.sizes[1], groups = d->b.sizes[0];
+    if (!v->buffer)
+        return KILN_OK;
+    kiln_status status = matmul_check_f32(k, v, call, name);
+    if (status)
+        return status;
+    bool fits = v->rank == 1 || (v->rank == 2 && !is_a && v->sizes[0] == groups);
+    fits = fits && (v->sizes[v->rank - 1] == 1 || v->sizes[v->rank - 1] == lines);
+    for (uint32_t n = 0; n < v->rank && fits; n++)
+        fits = kiln_view_stride(*v, n) >= 0 && kiln_view_stride(*v, n) <= UINT32_MAX;
+    return fits ? KILN_OK
+                : error_set(k, KILN_E_BAD_ARGUMENT, K7004,
+                            "%s: '%s' is %s; [1] and [%llu] are possible%s", call, name,
+                            view_shape_text(v, shape), (unsigned long long)lines,
+                            is_a ? "" : ", with the number of groups in front or without");
+}
+
+// Factors, residual and `pre`.
+static kiln_status check_ends(kiln *k, const kiln_matmul_desc *d)
+{
+    kiln_status status = check_scale(k, d, &d->a_scale, "a_scale");
+    if (!status)
+        status = check_scale(k, d, &d->b_scale, "b_scale");
+    if (!status && kiln_view_type(d->a) == KILN_I8 && !d->a_scale.buffer && !d->b_scale.buffer)
+        status =
+            error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                      "%s: an i8 product with a residual or 'pre' needs a_scale or b_scale", call);
+    return status ? status : matmul_check_ends(k, d, call);
+}
+
 static kiln_status launch(const job *j, kiln_view ends)
 {
     const kiln_matmul_desc *d = j->desc;
@@ -108,10 +144,42 @@ static kiln_status launch(const job *j, kiln_view ends)
                                                            .stream = d->stream});
 }
 
+// Sums, then what follows them.
+static kiln_status launch_both(const job *j, const matmul_ends *e)
+{
+    kiln_view sums;
+    bool is_temporary = false;
+    kiln_status status = matmul_sums(j, e, &sums, &is_temporary);
+    if (status)
+        return status;
+    kiln_matmul_desc plain = *j->desc;
+    job first = *j;
+    plain.epilogue = KILN_EPILOGUE_NONE;
+    first.desc = &plain;
+    first.result = j->type == S8 ? OUT_S32 : OUT_F32;
+    first.out_bytes = 4;
+    first.out = (matrix){.buffer = sums.buffer,
+                         .type = kiln_view_type(sums),
+                         .steps = {kiln_view_stride(sums, 0), 1},
+                         .rows = j->m,
+                         .stride = (uint64_t)kiln_view_stride(sums, 0)};
+    status = launch(&first, e->group_ends);
+    if (!status)
+        status = matmul_finish(j, e, &sums);
+    if (is_temporary)
+        kiln_buffer_free(sums.buffer);
+    return status;
+}
+
 static kiln_status run(job *j, kiln_view ends)
 {
-    const matmul_ends e = {.group_ends = ends};
-    kiln_matmul_kernel kernel = j->desc->kernel;
+    const kiln_matmul_desc *d = j->desc;
+    const matmul_ends e = {.a_scale = d->a_scale,
+                           .b_scale = d->b_scale,
+                           .residual = d->residual,
+                           .pre = d->pre,
+                           .group_ends = ends};
+    kiln_matmul_kernel kernel = d->kernel;
     matmul_set_loose(j);
     const char *obstacle = j->b.next * j->bytes % 16 != 0
                                ? "a group of b does not start at a multiple of 16 bytes"
@@ -121,6 +189,7 @@ static kiln_status run(job *j, kiln_view ends)
                          obstacle);
     bool is_best = kernel == KILN_MATMUL_BEST && !j->k->caps.is_emulated;
     return !obstacle && (is_best || kernel == KILN_MATMUL_SM90) ? matmul_run_scaled(j, &e)
+           : matmul_has_ends(d)                                 ? launch_both(j, &e)
                                                                 : launch(j, ends);
 }
 
@@ -132,10 +201,9 @@ kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: the description is NULL", call);
     if ((unsigned)desc->epilogue > KILN_EPILOGUE_BIAS_SILU)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: there is no such epilogue", call);
-    if (matmul_has_ends(desc))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                         "%s: factors, a residual and 'pre' are not for groups", call);
     kiln_status status = check(k, desc, ends);
+    if (!status && matmul_has_ends(desc))
+        status = check_ends(k, desc);
     if (status || !ends.sizes[0] || !kiln_view_count(desc->out))
         return status;
     kiln_matmul_desc first = *desc; // the product of all rows with the first b
@@ -145,7 +213,8 @@ kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view
     if (!status)
         status = op_device(k, &p.job.device);
     if (!status)
-        status = matmul_check_types(&p.job);
+        status = matmul_has_ends(desc) ? matmul_check_end_types(&p.job, call)
+                                       : matmul_check_types(&p.job);
     if (status)
         return status;
     job j = p.job;

@@ -233,6 +233,10 @@ kiln_status matmul_run_thin(const job *j);
 bool matmul_has_ends(const kiln_matmul_desc *d);
 // Is it a view of f32?
 kiln_status matmul_check_f32(kiln *k, const kiln_view *v, const char *call, const char *name);
+// Residual and `pre` fit the result, and nothing overlaps what it must not.
+kiln_status matmul_check_ends(kiln *k, const kiln_matmul_desc *d, const char *call);
+// The types of the sums and of the result; the job gets both.
+kiln_status matmul_check_end_types(job *j, const char *call);
 kiln_status matmul_run_ends(kiln *k, const kiln_matmul_desc *d);
 
 // --- host_scaled.c
@@ -247,6 +251,10 @@ typedef struct ends_steps { // as gemm_ends.h has it
     int64_t residual[2], pre[2];
     uint32_t out, bias, a_row, a_k, b_column, b_k, b_group, unused;
 } ends_steps;
+// Memory for sums of the result's shape, for who makes them, and the kernel that makes the result
+// of them (host_ends.c).
+kiln_status matmul_sums(const job *j, const matmul_ends *e, kiln_view *sums, bool *is_temporary);
+kiln_status matmul_finish(const job *j, const matmul_ends *e, const kiln_view *sums);
 ends_steps matmul_ends_steps(const job *j, const matmul_ends *e, uint64_t out_stride);
 // Axes and arguments of all that is there; the bias comes first, where there is an epilogue.
 void matmul_set_ends(const job *j, const matmul_ends *e, op_request *r);

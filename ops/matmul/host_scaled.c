@@ -33,8 +33,10 @@ ends_steps matmul_ends_steps(const job *j, const matmul_ends *e, uint64_t out_st
                         .pre = {stride(e->pre, 0), stride(e->pre, 1)},
                         .a_row = step(e->a_scale, 0),
                         .a_k = step(e->a_scale, 1),
-                        .b_column = step(e->b_scale, e->is_blocked),
+                        .b_column = step(e->b_scale, e->b_scale.rank == 2),
                         .b_k = e->is_blocked ? step(e->b_scale, 0) : 0,
+                        .b_group =
+                            e->group_ends.buffer && e->b_scale.rank == 2 ? step(e->b_scale, 0) : 0,
                         .bias = (uint32_t)j->bias.steps[0]};
 }
 

@@ -207,7 +207,7 @@ static void load_ends(slab_ends *s, ends e, place p, u32 first, schedule w)
 #pragma unroll
     for (u32 i = 0; i < SLAB_N / 4; i++) {
         u32 column = min(first + i / 2 * 8 + lane() % 4 * 2 + i % 2, w.columns - 1);
-        s->factor[i] = COLUMN_FACTOR(e, w.at, column);
+        s->factor[i] = COLUMN_FACTOR(e, w.at, p.group, column);
         s->bias[i] = BIAS_OF(e, w.at, column);
     }
 #pragma unroll

@@ -1,5 +1,5 @@
 // kiln_matmul_backward against differences of a forward pass in double precision: all activations,
-// types, factors, batches with one b and with a b each; wrong descriptions.
+// types, factors and their gradients, batches with one b and with a b each; wrong descriptions.
 //     matmul_backward [DEVICE]        (default: cuda)
 #include "api.h"
 #include "kiln/ops.h"
@@ -27,6 +27,10 @@ static const backward cases[] = {
     {KILN_F16, KILN_F16, 0, 16, 8, 8, KILN_EPILOGUE_BIAS_SILU, 0, 1, .b_t = false},
     {KILN_BF16, KILN_F32, 0, 8, 8, 16, KILN_EPILOGUE_NONE, .b_t = false},
     {KILN_F16, KILN_F16, 2, 4, 8, 8, KILN_EPILOGUE_BIAS, .has_one_b = true},
+    {KILN_F32, KILN_F32, 0, 37, 9, 11, KILN_EPILOGUE_NONE, 2, 2, .a_t = true, .b_t = true},
+    {KILN_F32, KILN_F32, 2, 3, 6, 4, KILN_EPILOGUE_BIAS_SILU, 1, 2, .b_t = false},
+    {KILN_F32, KILN_F32, 0, 1, 5, 3, KILN_EPILOGUE_BIAS, 1, 1, .b_t = false},
+    {KILN_BF16, KILN_BF16, 0, 8, 16, 8, KILN_EPILOGUE_BIAS_GELU, 2, 2, .b_t = true},
     {KILN_F32, KILN_F32, 0, 200, 130, 2, KILN_EPILOGUE_BIAS_RELU,
      .b_t = false}, // several chunks of rows
 };
@@ -136,10 +140,11 @@ static void test_case(kiln *k, const backward *c, bool is_fake)
 {
     uint32_t batch = batches(c), of_b = c->has_one_b ? 1 : batch,
              b_batch = c->has_one_b ? 0 : c->batch;
-    tensors t = {.count = {(size_t)batch * c->m * c->k, (size_t)of_b * c->k * c->n, c->n, c->m,
-                           c->n, (size_t)batch * c->m * c->n}};
+    tensors t = {.count = {(size_t)batch * c->m * c->k, (size_t)of_b * c->k * c->n, c->n,
+                           c->a_scale == 2 ? c->m : 1, c->b_scale == 2 ? c->n : 1,
+                           (size_t)batch * c->m * c->n}};
     const kiln_type of_type[TENSORS] = {c->in, c->in, KILN_F32, KILN_F32, KILN_F32, c->out};
-    kiln_buffer *given[TENSORS], *result[3] = {NULL, NULL, NULL}, *saved, *out = NULL, *pre = NULL;
+    kiln_buffer *given[TENSORS], *result[DOUT] = {NULL}, *saved, *out = NULL, *pre = NULL;
     for (int n = 0; n < TENSORS; n++) {
         t.of[n] = calloc(t.count[n], sizeof(double));
         for (size_t i = 0; i < t.count[n]; i++)
@@ -165,12 +170,14 @@ static void test_case(kiln *k, const backward *c, bool is_fake)
     if (c->epilogue)
         f.bias = KILN_VIEW(given[BIAS], c->n);
     if (c->a_scale)
-        f.a_scale = KILN_VIEW(given[A_SCALE], c->a_scale == 2 ? c->m : 1);
+        f.a_scale = KILN_VIEW(given[A_SCALE], t.count[A_SCALE]);
     if (c->b_scale)
-        f.b_scale = KILN_VIEW(given[B_SCALE], c->b_scale == 2 ? c->n : 1);
+        f.b_scale = KILN_VIEW(given[B_SCALE], t.count[B_SCALE]);
     CHECK(!kiln_matmul(k, &f));
     saved = c->epilogue == KILN_EPILOGUE_BIAS_RELU ? out : pre;
-    for (int n = 0; n < 3; n++)
+    const bool is_wanted[DOUT] = {true, true, c->epilogue != KILN_EPILOGUE_NONE, c->a_scale != 0,
+                                  c->b_scale != 0};
+    for (int n = 0; n < DOUT; n++)
         CHECK(!kiln_buffer_new(k, of_type[n], t.count[n], &result[n]));
     kiln_matmul_backward_desc d;
     memset(&d, 0, sizeof d);
@@ -185,17 +192,19 @@ static void test_case(kiln *k, const backward *c, bool is_fake)
         d.dbias = KILN_VIEW(result[BIAS], c->n);
     d.a_scale = f.a_scale;
     d.b_scale = f.b_scale;
+    if (c->a_scale)
+        d.da_scale = KILN_VIEW(result[A_SCALE], t.count[A_SCALE]);
+    if (c->b_scale)
+        d.db_scale = KILN_VIEW(result[B_SCALE], t.count[B_SCALE]);
     d.epilogue = c->epilogue;
     kiln_status status = kiln_matmul_backward(k, &d);
     if (status)
         printf("case %zu: %s\n", (size_t)(c - cases), kiln_last_error(k)->text);
     CHECK(!status);
-    for (int n = 0; n < 3 && !status; n++) {
-        void *got = calloc(t.count[n], 4);
-        if (n == BIAS && !c->epilogue) {
-            free(got);
+    for (int n = 0; n < DOUT && !status; n++) {
+        if (!is_wanted[n])
             continue;
-        }
+        void *got = calloc(t.count[n], 4);
         CHECK(!kiln_read(result[n], 0, got, t.count[n]));
         size_t wrong = is_fake ? 0 : compare(c, &t, n, got, of_type[n]);
         if (wrong)
@@ -208,7 +217,7 @@ static void test_case(kiln *k, const backward *c, bool is_fake)
         free(t.of[n]);
         kiln_buffer_free(given[n]);
     }
-    for (int n = 0; n < 3; n++)
+    for (int n = 0; n < DOUT; n++)
         kiln_buffer_free(result[n]);
     kiln_buffer_free(out);
     kiln_buffer_free(pre);
@@ -249,6 +258,25 @@ static void test_errors(kiln *k)
     d = good;
     d.a_scale = KILN_VIEW(x, 2);
     EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "a_scale");
+    d = good;
+    d.db_scale = KILN_VIEW(y, 5);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "'db_scale' wants");
+    d.b_scale = KILN_VIEW(x, 1);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "'db_scale' is [5], not [1]");
+    d.b_scale = KILN_VIEW(x, 5);
+    d.db_scale = KILN_VIEW(x, 5);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "overlaps");
+    // Of no rows the gradient of a factor is 0.
+    const float poison = 7;
+    float got[5];
+    CHECK(!kiln_fill(y, &poison));
+    d.a = KILN_VIEW(x, 0, 4);
+    d.dout = KILN_VIEW(x, 0, 5);
+    d.da.buffer = NULL;
+    d.db_scale = KILN_VIEW(y, 5);
+    CHECK(!kiln_matmul_backward(k, &d) && !kiln_read(y, 0, got, 5));
+    for (int n = 0; n < 5 && !api_is_fake(k); n++)
+        CHECK(got[n] == 0);
     kiln_buffer_free(x);
     kiln_buffer_free(y);
     kiln_buffer_free(z);

@@ -1,5 +1,5 @@
 // kiln_matmul_grouped against sums in double precision: groups of rows, some of them empty, all
-// types and layouts, rows behind the last group, wrong descriptions.
+// types and layouts, rows behind the last group, factors, residual, `pre`, wrong descriptions.
 //     matmul_grouped [DEVICE]        (default: cuda)
 // Operands are small integers, so that every sum is exact and every result must be right bit for
 // bit.
@@ -8,22 +8,34 @@
 
 enum { MOST_GROUPS = 5 };
 
+typedef enum factor { NO_FACTOR, OF_ALL, OF_LINES, OF_GROUPS, OF_ALL_LINES } factor;
+
 typedef struct grouped {
     uint32_t rows, n, k, groups;
     int32_t ends[MOST_GROUPS];
     bool a_t, b_t;
     kiln_epilogue epilogue;
+    factor a_scale, b_scale;
+    bool has_residual, has_pre, is_in_place; // is_in_place: the residual is the result
 } grouped;
 
+// clang-format off
 static const grouped cases[] = {
-    {70, 24, 40, 4, {16, 16, 50, 70}, false, true, KILN_EPILOGUE_NONE},
-    {133, 65, 33, 5, {1, 2, 67, 67, 120}, false, false, KILN_EPILOGUE_BIAS},
-    {40, 16, 72, 3, {8, 24, 40}, true, true, KILN_EPILOGUE_BIAS_RELU},
-    {300, 136, 64, 2, {150, 300}, true, false, KILN_EPILOGUE_NONE},
-    {9, 8, 16, 1, {4}, false, true, KILN_EPILOGUE_BIAS},
-    {330, 264, 136, 3, {130, 131, 320}, false, true, KILN_EPILOGUE_BIAS},
-    {200, 72, 72, 4, {0, 0, 65, 200}, false, false, KILN_EPILOGUE_NONE},
+    {70, 24, 40, 4, {16, 16, 50, 70}, false, true, .epilogue = KILN_EPILOGUE_NONE},
+    {133, 65, 33, 5, {1, 2, 67, 67, 120}, false, false, .epilogue = KILN_EPILOGUE_BIAS},
+    {40, 16, 72, 3, {8, 24, 40}, true, true, .epilogue = KILN_EPILOGUE_BIAS_RELU},
+    {300, 136, 64, 2, {150, 300}, true, false, .epilogue = KILN_EPILOGUE_NONE},
+    {9, 8, 16, 1, {4}, false, true, .epilogue = KILN_EPILOGUE_BIAS},
+    {330, 264, 136, 3, {130, 131, 320}, false, true, .epilogue = KILN_EPILOGUE_BIAS},
+    {200, 72, 72, 4, {0, 0, 65, 200}, false, false, .epilogue = KILN_EPILOGUE_NONE},
+    {70, 24, 40, 4, {16, 16, 50, 66}, false, true, .a_scale = OF_LINES, .b_scale = OF_LINES},
+    {133, 64, 32, 5, {1, 2, 67, 67, 120}, false, true, KILN_EPILOGUE_BIAS, OF_ALL, .b_scale = OF_ALL_LINES},
+    {90, 16, 64, 3, {8, 24, 90}, false, true, KILN_EPILOGUE_BIAS_RELU, .b_scale = OF_GROUPS, .has_residual = true, .has_pre = true},
+    {41, 33, 17, 2, {20, 40}, false, false, .a_scale = OF_LINES, .b_scale = OF_ALL, .has_residual = true, .is_in_place = true},
+    {41, 32, 16, 2, {20, 40}, false, true, .a_scale = OF_LINES, .b_scale = OF_ALL_LINES, .has_residual = true, .is_in_place = true},
+    {64, 40, 48, 2, {30, 64}, false, true, .a_scale = OF_LINES, .has_pre = true},
 };
+// clang-format on
 
 static const struct {
     kiln_type in, out;
@@ -81,14 +93,36 @@ static kiln_buffer *operand(kiln *k, kiln_type t, double *values, size_t count)
 }
 
 // --- one case
+// What the activation gets, which *pre has then, and the result without a residual.
 static double wanted(const grouped *c, const double *a, const double *b, const double *bias,
-                     uint32_t g, uint32_t row, uint32_t column)
+                     const double *const factors[2], uint32_t g, uint32_t row, uint32_t column,
+                     double *pre)
 {
-    double sum = c->epilogue ? bias[column] : 0;
+    double sum = 0;
     for (uint32_t i = 0; i < c->k; i++)
         sum += a[c->a_t ? i * c->rows + row : row * c->k + i] *
                b[(size_t)g * c->k * c->n + (c->b_t ? column * c->k + i : i * c->n + column)];
-    return c->epilogue == KILN_EPILOGUE_BIAS_RELU && sum < 0 ? 0 : sum;
+    sum *= c->a_scale ? factors[0][c->a_scale == OF_LINES ? row : 0] : 1;
+    sum *= c->b_scale == NO_FACTOR   ? 1
+           : c->b_scale == OF_ALL    ? factors[1][0]
+           : c->b_scale == OF_LINES  ? factors[1][column]
+           : c->b_scale == OF_GROUPS ? factors[1][g]
+                                     : factors[1][(size_t)g * c->n + column];
+    *pre = sum + (c->epilogue ? bias[column] : 0);
+    return c->epilogue == KILN_EPILOGUE_BIAS_RELU && *pre < 0 ? 0 : *pre;
+}
+
+// Powers of two, so that nothing is rounded.
+static kiln_buffer *factors_of(kiln *k, double *values, size_t count)
+{
+    static const float all[] = {0.5f, 1, 2, -1};
+    float *f = calloc(count, sizeof *f);
+    kiln_buffer *b = NULL;
+    for (size_t i = 0; i < count; i++)
+        values[i] = (double)(f[i] = all[(unsigned)(small() + 2) % 4]);
+    CHECK(!kiln_buffer_new(k, KILN_F32, count, &b) && !kiln_write(b, 0, f, count));
+    free(f);
+    return b;
 }
 
 static double to_bf16(double x) // as a result is rounded
@@ -101,18 +135,36 @@ static double to_bf16(double x) // as a result is rounded
     return (double)f;
 }
 
+static kiln_view factor_view(const grouped *c, factor f, kiln_buffer *b, uint32_t lines)
+{
+    return f == OF_ALL      ? KILN_VIEW(b, 1)
+           : f == OF_LINES  ? KILN_VIEW(b, lines)
+           : f == OF_GROUPS ? KILN_VIEW(b, c->groups, 1)
+                            : KILN_VIEW(b, c->groups, lines);
+}
+
 static void test_case(kiln *k, const grouped *c, kiln_type in, kiln_type out,
                       kiln_matmul_kernel kernel)
 {
+    bool has_ends = c->a_scale || c->b_scale || c->has_residual || c->has_pre;
+    if (in == KILN_I8 && has_ends)
+        out = KILN_F32;
     size_t of_a = (size_t)c->rows * c->k, of_b = (size_t)c->groups * c->k * c->n,
            of_out = (size_t)c->rows * c->n;
     double *a = calloc(of_a, sizeof *a), *b = calloc(of_b, sizeof *b),
-           *bias = calloc(c->n, sizeof *bias);
-    void *got = calloc(of_out, 4);
+           *bias = calloc(c->n, sizeof *bias), *more = calloc(of_out, sizeof *more),
+           *of_rows = calloc(c->rows, sizeof *of_rows),
+           *of_columns = calloc((size_t)c->groups * c->n, sizeof *of_columns);
+    void *got = calloc(of_out, 4), *got_pre = calloc(of_out, 4);
     kiln_buffer *to_a = operand(k, in, a, of_a), *to_b = operand(k, in, b, of_b),
-                *to_bias = operand(k, KILN_F32, bias, c->n), *to_out = NULL, *to_ends = NULL;
+                *to_bias = operand(k, KILN_F32, bias, c->n), *to_out = NULL, *to_ends = NULL,
+                *to_pre = NULL, *rows = factors_of(k, of_rows, c->rows),
+                *columns = factors_of(k, of_columns, (size_t)c->groups * c->n),
+                *residual =
+                    out == KILN_I32 || out == KILN_F16 ? NULL : operand(k, out, more, of_out);
     uint32_t poison = 0x7f7f7f7fu;
     CHECK(!kiln_buffer_new(k, out, of_out, &to_out) && !kiln_fill(to_out, &poison));
+    CHECK(!kiln_buffer_new(k, out, of_out, &to_pre) && !kiln_fill(to_pre, &poison));
     CHECK(!kiln_buffer_new(k, KILN_I32, c->groups, &to_ends) &&
           !kiln_write(to_ends, 0, c->ends, c->groups));
     kiln_matmul_desc d;
@@ -126,43 +178,70 @@ static void test_case(kiln *k, const grouped *c, kiln_type in, kiln_type out,
     d.kernel = kernel;
     if (c->epilogue)
         d.bias = KILN_VIEW(to_bias, c->n);
+    if (c->a_scale)
+        d.a_scale = factor_view(c, c->a_scale, rows, c->rows);
+    if (c->b_scale)
+        d.b_scale = factor_view(c, c->b_scale, columns, c->n);
+    if (c->is_in_place)
+        d.out = KILN_VIEW(residual, c->rows, c->n);
+    if (c->has_residual)
+        d.residual = KILN_VIEW(residual, c->rows, c->n);
+    if (c->has_pre)
+        d.pre = KILN_VIEW(to_pre, c->rows, c->n);
     kiln_status status = kiln_matmul_grouped(k, &d, KILN_VIEW(to_ends, c->groups));
     bool is_impossible = status == KILN_E_UNSUPPORTED && kernel == KILN_MATMUL_SM90;
     if (status && !is_impossible)
         printf("%s\n", kiln_last_error(k)->text);
-    CHECK((!status || is_impossible) && !kiln_read(to_out, 0, got, of_out));
+    CHECK((!status || is_impossible) &&
+          !kiln_read(c->is_in_place ? residual : to_out, 0, got, of_out) &&
+          !kiln_read(to_pre, 0, got_pre, of_out));
+    const double *const factors[2] = {of_rows, of_columns};
     size_t wrong = 0;
     for (uint32_t row = 0, g = 0; row < c->rows && !is_impossible; row++) {
         while (g < c->groups && row >= (uint32_t)c->ends[g])
             g++;
         for (uint32_t column = 0; column < c->n; column++) {
             size_t at = (size_t)row * c->n + column, size = kiln_type_size(out);
-            if (g == c->groups) {
-                wrong += memcmp((const char *)got + at * size, &poison, size) != 0;
+            const char *one = (const char *)got + at * size,
+                       *one_pre = (const char *)got_pre + at * size;
+            bool is_kept = g == c->groups; // as it was
+            if (is_kept || !c->has_pre)
+                wrong += memcmp(one_pre, &poison, size) != 0;
+            if (is_kept) {
+                wrong += c->is_in_place ? get(out, got, at) != more[at]
+                                        : memcmp(one, &poison, size) != 0;
                 continue;
             }
-            double want = wanted(c, a, b, bias, g, row, column);
+            double pre, want = wanted(c, a, b, bias, factors, g, row, column, &pre);
+            want += c->has_residual ? more[at] : 0;
             wrong += get(out, got, at) != (out == KILN_BF16 ? to_bf16(want) : want);
+            if (c->has_pre)
+                wrong += get(out, got_pre, at) != (out == KILN_BF16 ? to_bf16(pre) : pre);
         }
     }
     if (wrong)
         printf("%s %ux%ux%u, %u groups, kernel %d: %zu of %zu are wrong\n", kiln_type_name(in),
                c->rows, c->n, c->k, c->groups, (int)kernel, wrong, of_out);
     CHECK(!wrong);
-    kiln_buffer *const all[] = {to_a, to_b, to_bias, to_out, to_ends};
+    kiln_buffer *const all[] = {to_a,   to_b, to_bias, to_out,  to_ends,
+                                to_pre, rows, columns, residual};
     for (size_t n = 0; n < sizeof all / sizeof *all; n++)
         kiln_buffer_free(all[n]);
     free(a);
     free(b);
     free(bias);
+    free(more);
+    free(of_rows);
+    free(of_columns);
     free(got);
+    free(got_pre);
 }
 
 static void test_errors(kiln *k)
 {
-    kiln_buffer *a = NULL, *ends = NULL, *out = NULL;
-    CHECK(!kiln_buffer_new(k, KILN_F16, 64, &a) && !kiln_buffer_new(k, KILN_I32, 4, &ends) &&
-          !kiln_buffer_new(k, KILN_F16, 64, &out));
+    kiln_buffer *a = NULL, *ends = NULL, *out = NULL, *factors = NULL;
+    CHECK(!kiln_buffer_new(k, KILN_F32, 64, &factors) && !kiln_buffer_new(k, KILN_F16, 64, &a) &&
+          !kiln_buffer_new(k, KILN_I32, 4, &ends) && !kiln_buffer_new(k, KILN_F16, 64, &out));
     kiln_matmul_desc d;
     memset(&d, 0, sizeof d);
     d.a = KILN_VIEW(a, 4, 4);
@@ -177,15 +256,37 @@ static void test_errors(kiln *k)
     EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K7004", "[4, 4]");
     d.b = KILN_VIEW(a, 2, 4, 4);
     d.a_scale = KILN_VIEW(ends, 1);
-    EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K6003",
-           "not for groups");
+    EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K6011",
+           "'a_scale' is i32");
+    d.a_scale = KILN_VIEW(factors, 3);
+    EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K7004",
+           "'a_scale' is [3]");
+    d.a_scale = KILN_VIEW(factors, 2, 4);
+    EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K7004",
+           "'a_scale' is [2, 4]");
     d.a_scale.buffer = NULL;
+    d.b_scale = KILN_VIEW(factors, 3, 4);
+    EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K7004",
+           "number of groups");
+    d.b_scale.buffer = NULL;
+    d.residual = KILN_VIEW(factors, 4, 4);
+    EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K6011",
+           "'residual' is f32");
+    d.residual = KILN_VIEW(out, 2, 4);
+    EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K7004",
+           "kiln_matmul_grouped: 'residual'");
+    d.residual.buffer = NULL;
+    d.pre = KILN_VIEW(out, 4, 4);
+    EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K6003",
+           "'out' and 'pre' overlap");
+    d.pre.buffer = NULL;
     d.out = KILN_VIEW(a, 4, 4);
     EXPECT(kiln_matmul_grouped(k, &d, KILN_VIEW(ends, 2)), KILN_E_BAD_ARGUMENT, "K6003",
            "overlaps");
     kiln_buffer_free(a);
     kiln_buffer_free(ends);
     kiln_buffer_free(out);
+    kiln_buffer_free(factors);
 }
 
 int main(int argc, char **argv)
@@ -197,7 +298,8 @@ int main(int argc, char **argv)
     test_errors(k);
     for (size_t n = 0; n < sizeof cases / sizeof *cases && !is_fake; n++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-            if (types[t].in != KILN_I8 || !cases[n].epilogue)
+            if (types[t].in != KILN_I8 || !cases[n].epilogue || cases[n].a_scale ||
+                cases[n].b_scale)
                 for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
                     test_case(k, &cases[n], types[t].in, types[t].out, kernels[i]);
     kiln_close(k);

@@ -556,7 +556,7 @@ def matmul(a, b, *, bias=None, is_tf32=False, is_tf32x3=False, epilogue="none", 
     return _table.matmul((a, b, out, bias, is_tf32, is_tf32x3, epilogue, None, waits_for_previous, b_is_constant, kernel, tile_m, tile_n, None, a_scale, b_scale, residual, pre,), stream, device)
 
 
-def matmul_backward(a, b, dout, *, saved=None, a_scale=None, b_scale=None, epilogue="none", is_tf32=False, da=None, db=None, dbias=None, stream=None, device=None):
+def matmul_backward(a, b, dout, *, saved=None, a_scale=None, b_scale=None, epilogue="none", is_tf32=False, da=None, db=None, dbias=None, da_scale=None, db_scale=None, stream=None, device=None):
     """matrix product: out = finish(a * b)
 
     Gradients of kiln_matmul: of a number whose gradient by `out` is dout. That of the residual is dout itself. a and b are bf16, f16
@@ -571,10 +571,10 @@ def matmul_backward(a, b, dout, *, saved=None, a_scale=None, b_scale=None, epilo
         db: as b; without a buffer it is not computed
         dbias: [n] f32; without a buffer it is not computed
         a_scale: of the forward call, or none: [1], [m]
-        b_scale: of the forward call, or none: [1], [n]
+        b_scale: of the forward call, or none: [1], [n] As a_scale and b_scale; without a buffer they are not computed. They take one more product, the sums of the forward call.
         is_tf32: as in the forward call
     """
-    return _table.matmul_backward((a, b, dout, saved, da, db, dbias, a_scale, b_scale, epilogue, is_tf32, None,), stream, device)
+    return _table.matmul_backward((a, b, dout, saved, da, db, dbias, a_scale, b_scale, da_scale, db_scale, epilogue, is_tf32, None,), stream, device)
 
 
 def sum(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
