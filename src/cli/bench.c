@@ -18,19 +18,25 @@ typedef struct size { // as it was written: 1024, 64x4096x4096 …
     int count;
 } size;
 
-typedef struct bench {
-    kiln *k;
-    kiln_type type, out;
-    bool is_tf32, is_causal, is_backward, is_json;
-    uint32_t dim, tile_m, tile_n; // of the tile; 0: kiln_matmul chooses
-    size sizes[MAX_SIZES];
-    int size_count;
+typedef struct set { // a call, and its buffers
     kiln_matmul_desc matmul;
     kiln_attention_desc forward;
     kiln_attention_backward_desc backward;
     kiln_buffer *buffers[16];
     int buffer_count;
-    bench_theirs theirs;
+} set;
+
+typedef struct bench {
+    kiln *k;
+    kiln_type type, out;
+    const char *type_name;
+    bool is_matmul, is_tf32, is_causal, is_backward;
+    uint32_t dim, tile_m, tile_n; // of the tile; 0: kiln_matmul chooses
+    size sizes[MAX_SIZES];
+    int size_count;
+    set *sets; // BENCH_COPIES of them, of the same size
+    int copies;
+    bench_table table;
 } bench;
 
 static const struct type_name {
@@ -64,15 +70,21 @@ void bench_fill_random(kiln_type type, uint8_t *to, size_t bytes)
     }
 }
 
-static kiln_status new_buffer(bench *b, kiln_type type, size_t count, bool is_input,
+// first: the same buffer of the first set, whose data it gets; NULL: it is that.
+static kiln_status new_buffer(bench *b, set *s, kiln_type type, size_t count, bool is_input,
                               kiln_buffer **out)
 {
     kiln_status status = kiln_buffer_new(b->k, type, count, out);
     if (status)
         return status;
-    b->buffers[b->buffer_count++] = *out;
+    const kiln_buffer *first = s == b->sets ? NULL : b->sets[0].buffers[s->buffer_count];
+    s->buffers[s->buffer_count++] = *out;
+    if (!is_input)
+        return KILN_OK;
+    if (first)
+        return kiln_copy(&(kiln_copy_desc){.to = *out, .from = first, .count = count});
     size_t bytes = count * kiln_type_size(type);
-    uint8_t *data = is_input ? malloc(bytes) : NULL;
+    uint8_t *data = malloc(bytes);
     if (!data)
         return KILN_OK;
     bench_fill_random(type, data, bytes);
@@ -81,14 +93,14 @@ static kiln_status new_buffer(bench *b, kiln_type type, size_t count, bool is_in
     return status;
 }
 
-static kiln_status new_view(bench *b, kiln_type type, uint32_t rank, const uint64_t *sizes,
+static kiln_status new_view(bench *b, set *s, kiln_type type, uint32_t rank, const uint64_t *sizes,
                             bool is_input, kiln_view *out)
 {
     size_t count = 1;
     for (uint32_t n = 0; n < rank; n++)
         count *= sizes[n];
     kiln_buffer *buffer = NULL;
-    kiln_status status = new_buffer(b, type, count, is_input, &buffer);
+    kiln_status status = new_buffer(b, s, type, count, is_input, &buffer);
     *out = kiln_view_of(buffer, rank, sizes);
     return status;
 }
@@ -98,18 +110,17 @@ static kiln_status new_view(bench *b, kiln_type type, uint32_t rank, const uint6
 static kiln_status call(void *user, int round)
 {
     bench *b = user;
-    (void)round;
-    if (b->matmul.a.buffer)
-        return kiln_matmul(b->k, &b->matmul);
-    return b->is_backward ? kiln_attention_backward(b->k, &b->backward)
-                          : kiln_attention_forward(b->k, &b->forward);
+    const set *s = &b->sets[round % b->copies];
+    if (b->is_matmul)
+        return kiln_matmul(b->k, &s->matmul);
+    return b->is_backward ? kiln_attention_backward(b->k, &s->backward)
+                          : kiln_attention_forward(b->k, &s->forward);
 }
 
-static kiln_status call_theirs(void *user, int round)
+static kiln_status call_cublas(void *user, int round)
 {
     const bench *b = user;
-    (void)round;
-    return bench_theirs_matmul(&b->matmul);
+    return bench_theirs_matmul(&b->sets[round % b->copies].matmul);
 }
 
 // Rows, columns, length of the sum; 1024: all of them.
@@ -120,23 +131,23 @@ static void matmul_sizes(size s, int64_t *m, int64_t *n, int64_t *k)
     *k = s.count > 2 ? s.numbers[2] : *m;
 }
 
-static kiln_status prepare_matmul(bench *b, size s)
+static kiln_status prepare_matmul(bench *b, size s, set *to)
 {
     int64_t m, n, k;
     matmul_sizes(s, &m, &n, &k);
     kiln_buffer *left = NULL, *right = NULL, *out = NULL;
-    kiln_status status = new_buffer(b, b->type, (size_t)(m * k), true, &left);
+    kiln_status status = new_buffer(b, to, b->type, (size_t)(m * k), true, &left);
     if (!status)
-        status = new_buffer(b, b->type, (size_t)(n * k), true, &right);
+        status = new_buffer(b, to, b->type, (size_t)(n * k), true, &right);
     if (!status)
-        status = new_buffer(b, b->out, (size_t)(m * n), false, &out);
+        status = new_buffer(b, to, b->out, (size_t)(m * n), false, &out);
     uint64_t rows = (uint64_t)m, columns = (uint64_t)n, depth = (uint64_t)k;
-    b->matmul = (kiln_matmul_desc){.a = KILN_VIEW(left, rows, depth),
-                                   .b = kiln_view_transpose(KILN_VIEW(right, columns, depth)),
-                                   .out = KILN_VIEW(out, rows, columns),
-                                   .tile_m = b->tile_m,
-                                   .tile_n = b->tile_n,
-                                   .is_tf32 = b->is_tf32};
+    to->matmul = (kiln_matmul_desc){.a = KILN_VIEW(left, rows, depth),
+                                    .b = kiln_view_transpose(KILN_VIEW(right, columns, depth)),
+                                    .out = KILN_VIEW(out, rows, columns),
+                                    .tile_m = b->tile_m,
+                                    .tile_n = b->tile_n,
+                                    .is_tf32 = b->is_tf32};
     return status;
 }
 
@@ -157,7 +168,7 @@ static void attention_sizes(const bench *b, size s, uint64_t out[6])
         out[n] = (uint64_t)(from[n] > 0 ? from[n] : 1);
 }
 
-static kiln_status prepare_attention(bench *b, size s)
+static kiln_status prepare_attention(bench *b, size s, set *to)
 {
     uint64_t n[6];
     attention_sizes(b, s, n);
@@ -166,32 +177,32 @@ static kiln_status prepare_attention(bench *b, size s)
     kiln_status status = KILN_OK;
     for (int i = 0; i < (b->is_backward ? 8 : 4) && !status; i++) {
         bool is_of_keys = i == 1 || i == 2 || i > 5;
-        status = new_view(b, b->type, 4, is_of_keys ? of_keys : sizes, i < 3 || i == 4, &t[i]);
+        status = new_view(b, to, b->type, 4, is_of_keys ? of_keys : sizes, i < 3 || i == 4, &t[i]);
     }
     if (!status)
-        status = new_view(b, KILN_F32, 3, sizes, false, &lse);
+        status = new_view(b, to, KILN_F32, 3, sizes, false, &lse);
     if (status)
         return status;
-    b->forward = (kiln_attention_desc){
+    to->forward = (kiln_attention_desc){
         .q = t[0], .k = t[1], .v = t[2], .out = t[3], .lse = lse, .is_causal = b->is_causal};
     if (!b->is_backward)
         return status;
-    b->backward = (kiln_attention_backward_desc){.q = t[0],
-                                                 .k = t[1],
-                                                 .v = t[2],
-                                                 .out = t[3],
-                                                 .lse = lse,
-                                                 .dout = t[4],
-                                                 .dq = t[5],
-                                                 .dk = t[6],
-                                                 .dv = t[7],
-                                                 .is_causal = b->is_causal};
+    to->backward = (kiln_attention_backward_desc){.q = t[0],
+                                                  .k = t[1],
+                                                  .v = t[2],
+                                                  .out = t[3],
+                                                  .lse = lse,
+                                                  .dout = t[4],
+                                                  .dq = t[5],
+                                                  .dk = t[6],
+                                                  .dv = t[7],
+                                                  .is_causal = b->is_causal};
     uint64_t elements = 0;
-    status = kiln_attention_forward(b->k, &b->forward);
+    status = kiln_attention_forward(b->k, &to->forward);
     if (!status)
-        status = kiln_attention_backward_workspace(b->k, &b->backward, &elements);
+        status = kiln_attention_backward_workspace(b->k, &to->backward, &elements);
     if (!status)
-        status = new_view(b, KILN_F32, 1, &elements, false, &b->backward.workspace);
+        status = new_view(b, to, KILN_F32, 1, &elements, false, &to->backward.workspace);
     return status;
 }
 
@@ -207,7 +218,7 @@ static double operations(const bench *b, size s)
 {
     uint64_t a[6];
     int64_t m, n, k;
-    if (b->matmul.a.buffer) {
+    if (b->is_matmul) {
         matmul_sizes(s, &m, &n, &k);
         return 2.0 * (double)m * (double)n * (double)k;
     }
@@ -216,93 +227,112 @@ static double operations(const bench *b, size s)
     return pairs * (double)a[5] * (b->is_backward ? 10 : 4);
 }
 
-static void drop_buffers(bench *b)
+// Bytes of operands, results and gradients, each once.
+static double bytes_of(const bench *b, size s)
 {
-    for (int i = 0; i < b->buffer_count; i++)
-        kiln_buffer_free(b->buffers[i]);
-    b->buffer_count = 0;
-}
-
-static void print_row(bench *b, size s, double seconds, double theirs, const char *why,
-                      bool is_last)
-{
-    char name[128];
-    size_t at = 0;
-    for (int n = 0; n < s.count; n++)
-        at += (size_t)snprintf(name + at, sizeof name - at, "%s%lld", n ? "x" : "",
-                               (long long)s.numbers[n]);
-    if (b->matmul.a.buffer && s.count < 3) {
-        int64_t m, n, k;
+    uint64_t a[6];
+    int64_t m, n, k;
+    double in = (double)kiln_type_size(b->type), out = (double)kiln_type_size(b->out);
+    if (b->is_matmul) {
         matmul_sizes(s, &m, &n, &k);
-        snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)m, (long long)n, (long long)k);
+        return in * (double)(m * k + n * k) + out * (double)(m * n);
     }
-    double rate = operations(b, s) / seconds * 1e-12;
-    if (b->is_json)
-        printf("  {\"size\": \"%s\", \"us\": %.3f, \"tflops\": %.4f", name, seconds * 1e6, rate);
-    else
-        printf("  %-20s %12.2f us  %9.2f %cFLOP/s", name, seconds * 1e6,
-               rate < 1 ? rate * 1e3 : rate, rate < 1 ? 'G' : 'T');
-    bench_theirs_print(&b->theirs, b->is_json, theirs, seconds, why);
-    if (b->is_json)
-        printf("}%s", is_last ? "" : ",");
-    printf("\n");
+    attention_sizes(b, s, a);
+    double of_q = (double)(a[0] * a[1] * a[3] * a[5]), of_k = (double)(a[0] * a[2] * a[4] * a[5]);
+    return in * (2 * of_q + 2 * of_k) * (b->is_backward ? 2 : 1);
 }
 
-// Ours and theirs in turns: the device gets warmer. theirs->median stays 0 where they cannot.
-static kiln_status measure_both(bench *b, bench_cudnn *dnn, bench_times *ours, bench_times *theirs)
+static void drop_sets(bench *b)
 {
-    bool is_matmul = b->matmul.a.buffer;
-    bench_call *their_call = is_matmul ? call_theirs : bench_cudnn_call;
-    void *user = is_matmul ? (void *)b : dnn;
-    bench_times again = {0}, last = {0};
-    kiln_status status = bench_measure(b->k, call, b, ours);
-    if (status || bench_measure(b->k, their_call, user, theirs))
-        return status;
-    status = bench_measure(b->k, call, b, &again);
-    if (!status && bench_measure(b->k, their_call, user, &last))
-        last = *theirs;
-    ours->median = (ours->median + again.median) / 2;
-    theirs->median = (theirs->median + last.median) / 2;
-    return status;
+    for (int n = 0; n < BENCH_COPIES; n++) {
+        for (int i = 0; i < b->sets[n].buffer_count; i++)
+            kiln_buffer_free(b->sets[n].buffers[i]);
+        b->sets[n] = (set){.buffer_count = 0};
+    }
 }
 
-static int run_size(bench *b, bool is_matmul, size s, bool is_last)
+// "64x4096x4096"
+static void size_name(const bench *b, size s, char *out, size_t room)
 {
-    bench_times ours = {0}, theirs = {0};
-    bench_cudnn dnn = {0};
+    size_t at = 0;
+    if (b->is_matmul) {
+        matmul_sizes(s, &s.numbers[0], &s.numbers[1], &s.numbers[2]);
+        s.count = 3;
+    }
+    for (int n = 0; n < s.count; n++)
+        at +=
+            (size_t)snprintf(out + at, room - at, "%s%lld", n ? "x" : "", (long long)s.numbers[n]);
+}
+
+static bool prepare_cudnn(bench *b, int copies, bench_cudnn *dnn)
+{
+    kiln_attention_desc forward[BENCH_COPIES];
+    kiln_attention_backward_desc backward[BENCH_COPIES];
+    for (int n = 0; n < copies; n++) {
+        forward[n] = b->sets[n].forward;
+        backward[n] = b->sets[n].backward;
+    }
+    return bench_cudnn_attention(dnn, b->k, forward, b->is_backward ? backward : NULL, copies);
+}
+
+static int run_size(bench *b, size s)
+{
+    bench_cudnn dnn = {.copies = 0};
     double difference = 0;
-    const char *why = "it has no such product";
-    bool is_beside = bench_theirs_is_there(&b->theirs);
-    kiln_status status = is_matmul ? prepare_matmul(b, s) : prepare_attention(b, s);
-    if (!status && is_beside && !is_matmul) {
-        is_beside =
-            bench_cudnn_attention(&dnn, b->k, &b->forward, b->is_backward ? &b->backward : NULL);
-        why = dnn.why;
-        if (is_beside)
+    char name[128];
+    size_name(b, s, name, sizeof name);
+    bench_row r = {.key = "size",
+                   .name = name,
+                   .pass = b->is_backward ? "backward" : "forward",
+                   .type_name = b->type_name,
+                   .type = b->type,
+                   .is_tf32 = b->is_tf32,
+                   .bytes = bytes_of(b, s),
+                   .operations = operations(b, s),
+                   .why = b->is_matmul ? "it has no such product" : dnn.why};
+    int copies = bench_copies(&b->table, r.bytes);
+    kiln_status status = KILN_OK;
+    for (int n = 0; n < copies && !status; n++)
+        status =
+            b->is_matmul ? prepare_matmul(b, s, &b->sets[n]) : prepare_attention(b, s, &b->sets[n]);
+    b->copies = copies;
+    bench_calls calls = {.ours = call, .user = b, .copies = &b->copies, .most_copies = copies};
+    if (!status && bench_theirs_is_there(&b->table.theirs)) {
+        if (b->is_matmul) {
+            calls.theirs = call_cublas;
+            calls.their_user = b;
+        } else if (prepare_cudnn(b, copies, &dnn)) {
+            calls.theirs = bench_cudnn_call;
+            calls.their_user = &dnn;
             status = bench_cudnn_compare(&dnn, call, b, &difference);
+        }
     }
     if (!status)
-        status =
-            is_beside ? measure_both(b, &dnn, &ours, &theirs) : bench_measure(b->k, call, b, &ours);
+        status = bench_row_measure(&b->table, &calls, &r);
     if (!status)
-        print_row(b, s, ours.median, theirs.median, why, is_last);
+        bench_row_print(&b->table, &r);
     bench_cudnn_free(&dnn);
-    drop_buffers(b);
+    drop_sets(b);
     return status ? cli_fail(b->k, status) : bench_is_same(difference);
 }
 
-static int run(bench *b, bool is_matmul)
+static int run(bench *b)
 {
     int code = EXIT_FINE;
+    for (int i = 0; i < b->size_count; i++) {
+        char name[128];
+        size_name(b, b->sizes[i], name, sizeof name);
+        b->table.width = (int)strlen(name) > b->table.width ? (int)strlen(name) : b->table.width;
+    }
     for (int i = 0; i < b->size_count && !code; i++)
-        code = run_size(b, is_matmul, b->sizes[i], i + 1 == b->size_count);
+        code = run_size(b, b->sizes[i]);
     return code;
 }
 
 // --- the command line
 
 // "1024" or "64x4096x4096", separated by commas. Attention: one number, four or six.
-static bool read_sizes(bench *b, const char *list, bool is_matmul)
+static bool read_sizes(bench *b, const char *list)
 {
     b->size_count = 0;
     while (*list) {
@@ -317,7 +347,7 @@ static bool read_sizes(bench *b, const char *list, bool is_matmul)
                 break;
         }
         is_bad |= *end && *end != ',';
-        is_bad |= is_matmul ? s.count > 3 : s.count != 1 && s.count != 4 && s.count != 6;
+        is_bad |= b->is_matmul ? s.count > 3 : s.count != 1 && s.count != 4 && s.count != 6;
         if (is_bad)
             return false;
         b->sizes[b->size_count++] = s;
@@ -338,12 +368,13 @@ bool bench_read_type(const char *name, kiln_type *type, kiln_type *out, bool *is
     return false;
 }
 
-static bool read_type(bench *b, const char *name, bool is_matmul)
+static bool read_type(bench *b, const char *name)
 {
     if (!bench_read_type(name, &b->type, &b->out, &b->is_tf32))
         return false;
     bool has_attention = b->type == KILN_BF16 || b->type == KILN_F16 || b->type == KILN_F32;
-    return is_matmul || (has_attention && !b->is_tf32);
+    b->type_name = name;
+    return b->is_matmul || (has_attention && !b->is_tf32);
 }
 
 static bool read_tile(bench *b, const char *word)
@@ -355,13 +386,13 @@ static bool read_tile(bench *b, const char *word)
     return !*end && m - 1 < 1024 && n - 1 < 1024;
 }
 
-static const char *default_sizes(const bench *b, bool is_matmul)
+static const char *default_sizes(const bench *b)
 {
     kiln_device_info info;
     bool is_gpu = !kiln_device_info_of(b->k, &info) && info.caps.sm;
     if (!is_gpu)
-        return is_matmul ? "64,128,256" : "64,128";
-    return is_matmul ? "256,512,1024,2048,4096,8192" : "1024,4096,16384";
+        return b->is_matmul ? "64,128,256" : "64,128";
+    return b->is_matmul ? "256,512,1024,2048,4096,8192" : "1024,4096,16384";
 }
 
 // What is to be measured: the first word that is no option and no option's value.
@@ -387,7 +418,7 @@ static bool is_listing(int argc, char **argv)
 
 int cli_bench(int argc, char **argv)
 {
-    bench b = {.dim = 128};
+    bench b = {.dim = 128, .table.width = 16};
     const char *first = first_word(argc, argv);
     bool is_file = first && (file_exists(first) || strpbrk(first, "./") || !strcmp(first, "-"));
     if (is_file && strcmp(first, "matmul") != 0 && strcmp(first, "attention") != 0)
@@ -404,7 +435,8 @@ int cli_bench(int argc, char **argv)
         switch (option) {
         case OPT_device: device = args.value; break;
         case OPT_sizes: sizes = args.value; break;
-        case OPT_json: b.is_json = true; break;
+        case OPT_json: b.table.is_json = true; break;
+        case OPT_svg: b.table.svg = args.value; break;
         case OPT_tile: tile = args.value; break;
         case OPT_against: against = args.value; break;
         case OPT_causal: b.is_causal = true; break;
@@ -419,45 +451,38 @@ int cli_bench(int argc, char **argv)
         default: return EXIT_USAGE;
         }
     }
-    bool is_matmul = !strcmp(what, "matmul");
-    if (!is_matmul && strcmp(what, "attention") != 0)
+    b.is_matmul = !strcmp(what, "matmul");
+    if (!b.is_matmul && strcmp(what, "attention") != 0)
         return cli_usage(
             "bench", *what ? "there is no benchmark '%s', and no such file" : "of what?%s", what);
     static const int of_matmul[] = {OPT_tile, 0},
                      of_attention[] = {OPT_dim, OPT_causal, OPT_backward, 0};
-    for (const int *other = is_matmul ? of_attention : of_matmul; *other; other++)
+    for (const int *other = b.is_matmul ? of_attention : of_matmul; *other; other++)
         if (args.given[*other])
             return cli_no_effect("bench", *other, args.given[*other], "%s has no such thing", what);
     if (tile && !read_tile(&b, tile))
         return cli_usage("bench", "--tile is rows and columns such as 128x256");
-    if (!read_type(&b, type, is_matmul))
+    if (!read_type(&b, type))
         return cli_usage("bench", "%s has no type '%s'", what, type);
     if (b.dim < 8 || b.dim > 1024)
         return cli_usage("bench", "--dim is 8 to 1024");
-    if (bench_theirs_read(&b.theirs, what, against))
+    if (bench_theirs_read(&b.table.theirs, what, against))
         return EXIT_USAGE;
     kiln_status status = kiln_open(device, &b.k);
     if (status)
         return cli_fail(NULL, status);
-    if (!read_sizes(&b, sizes ? sizes : default_sizes(&b, is_matmul), is_matmul)) {
+    if (!read_sizes(&b, sizes ? sizes : default_sizes(&b))) {
         kiln_close(b.k);
-        return cli_usage("bench", is_matmul ? "--sizes is a list such as 512,1024 or 64x4096x4096"
-                                            : "--sizes is a list such as 1024,4x16x2048x128 or "
-                                              "4x16x2x2048x2048x128 for attention");
+        return cli_usage("bench", b.is_matmul ? "--sizes is a list such as 512,1024 or 64x4096x4096"
+                                              : "--sizes is a list such as 1024,4x16x2048x128 or "
+                                                "4x16x2x2048x2048x128 for attention");
     }
-    kiln_device_info info;
-    const char *name = kiln_device_info_of(b.k, &info) ? "?" : info.name;
-    if (b.is_json)
-        printf("{\"bench\": \"%s\", \"device\": \"%s\", \"rows\": [\n", what, name);
-    else
-        printf("%s on %s\n", what, name);
-    bench_theirs_open(&b.theirs, b.k, b.is_json);
-    int code = run(&b, is_matmul);
-    if (b.is_json)
-        printf("]");
-    bench_theirs_print_ratios(&b.theirs, b.is_json);
-    if (b.is_json)
-        printf("}\n");
+    b.sets = calloc(BENCH_COPIES, sizeof *b.sets);
+    status = b.sets ? bench_table_open(&b.table, b.k, what) : KILN_E_NO_MEMORY;
+    int code = status ? cli_fail(b.k, status) : run(&b);
+    if (!status)
+        code = bench_table_close(&b.table, what, b.is_backward ? "backward" : "forward", code);
+    free(b.sets);
     kiln_close(b.k);
     return code;
 }

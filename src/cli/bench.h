@@ -2,6 +2,7 @@
 #ifndef KILN_CLI_BENCH_H
 #define KILN_CLI_BENCH_H
 
+#include "cli/bench_svg.h"
 #include "kiln/ops.h"
 
 typedef struct bench_times {
@@ -46,8 +47,56 @@ bench_loaded bench_load(const char *file, const char *const *names, size_t name_
 // A product of a description as bench.c has it, by cuBLAS.
 kiln_status bench_theirs_matmul(const kiln_matmul_desc *d);
 
-// --- calls of cuDNN in place of ours (bench_cudnn.c)
+// --- a table of rows (bench_row.c)
 enum { BENCH_COPIES = 64 };
+typedef struct bench_table {
+    kiln *k;
+    const char *svg; // a file for the picture; NULL: none
+    bool is_json, is_gpu, has_row;
+    int width;         // of names
+    char device[128];  // its name
+    double cold_bytes; // copies of the tensors take more than that together
+    double most_bytes; // larger cases are made smaller, an interpreter would take hours; 0: none
+    uint32_t product_size; // of the product that is the roof
+    double copy;           // bytes a second of a copy of memory
+    double products[KILN_F64 + 1]
+                   [2]; // operations a second, by type and is_tf32; 0: not yet measured
+    bench_theirs theirs;
+    bench_svg picture;
+} bench_table;
+
+typedef struct bench_row {
+    const char *key, *name, *pass, *type_name; // key: what JSON calls the name
+    kiln_type type;                            // of the product that is its roof
+    bool is_tf32;
+    double bytes, operations; // that a call cannot do without; operations 0: memory is its limit
+    bench_times warm, cold, theirs; // theirs: cold, 0: none
+    const char *why;                // there are none
+    double product;                 // operations a second of a product
+} bench_row;
+
+typedef struct bench_calls {
+    bench_call *ours, *theirs; // theirs may be NULL
+    void *user, *their_user;
+    int *copies, most_copies; // of the tensors: ours takes *copies in turn
+} bench_calls;
+
+typedef struct bench_product {
+    kiln *k;
+    kiln_matmul_desc desc;
+} bench_product;
+
+// Measures a copy of memory and prints the first line. svg, is_json, width and theirs are set.
+kiln_status bench_table_open(bench_table *t, kiln *k, const char *what);
+int bench_copies(const bench_table *t, double bytes); // that no cache holds
+kiln_status bench_row_measure(bench_table *t, const bench_calls *calls, bench_row *r);
+void bench_row_print(bench_table *t, const bench_row *r);
+// What comes behind the rows; gives the exit code.
+int bench_table_close(bench_table *t, const char *what, const char *pass, int code);
+// Bytes a second of a copy of so many bytes (bench_op.c).
+kiln_status bench_copy_rate(kiln *k, double bytes, double *out);
+
+// --- calls of cuDNN in place of ours (bench_cudnn.c)
 typedef struct bench_cudnn {
     kiln *k;
     struct cudnn_graph *graphs[2]; // one after the other
@@ -60,10 +109,9 @@ typedef struct bench_cudnn {
     int result_count;
     char why[256]; // it cannot; "": it can
 } bench_cudnn;
-// backward NULL: forward. False: `why`.
+// Copies of one call; backward NULL: forward. False: `why`.
 bool bench_cudnn_attention(bench_cudnn *c, kiln *k, const kiln_attention_desc *forward,
-                           const kiln_attention_backward_desc *backward);
-// Copies of one convolution; backward NULL: forward.
+                           const kiln_attention_backward_desc *backward, int copies);
 bool bench_cudnn_conv(bench_cudnn *c, kiln *k, const kiln_conv_desc *forward,
                       const kiln_conv_backward_desc *backward, int copies);
 kiln_status bench_cudnn_call(void *user, int round); // of a bench_cudnn

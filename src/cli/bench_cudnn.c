@@ -108,30 +108,64 @@ static size_t elements_of(const cudnn_tensor *t)
     return count;
 }
 
-// Backward takes what cuDNN's own forward pass has left.
-bool bench_cudnn_attention(bench_cudnn *c, kiln *k, const kiln_attention_desc *forward,
-                           const kiln_attention_backward_desc *backward)
+// Addresses of the graph's tensors in the order in which it has them (cudnn_ops.c); cuDNN's own
+// tensors come last.
+static void set_addresses(cudnn_graph *g, const kiln_view *views, int count)
 {
-    cudnn_attention own = {0};
-    *c = (bench_cudnn){.k = k};
+    for (int n = 0; n < g->tensor_count && count; n++)
+        if (g->tensors[n].kind == CUDNN_IN_MEMORY) {
+            g->tensors[n].address = cudnn_address_of(*views++);
+            count--;
+        }
+}
+
+static bool add_pack(bench_cudnn *c, int copy, int graph)
+{
+    uint64_t workspace = kiln_buffer_address(c->buffers[c->buffer_count - 1]);
+    c->packs[copy][graph] = cudnn_pack(c->graphs[graph], workspace);
+    return c->packs[copy][graph] || fails(c, c->graphs[graph]->why);
+}
+
+// The forward pass, ready to be called.
+static bool prepare_forward(bench_cudnn *c, const kiln_attention_desc *d, int copies,
+                            cudnn_attention *own)
+{
     cudnn_graph *g = add_graph(c);
     if (!g)
         return false;
-    if (!cudnn_attention_forward(g, forward, &own))
+    if (!cudnn_attention_forward(g, d, own))
         return fails(c, g->why);
-    if (!add_buffer(c, KILN_F32, elements_of(own.stats), &own.stats->address) || !choose_plans(c))
+    if (!add_buffer(c, KILN_F32, elements_of(own->stats), &own->stats->address) || !choose_plans(c))
         return false;
-    c->results[0] = forward->out;
+    for (int n = 1; n < copies; n++) {
+        set_addresses(g, (const kiln_view[]){d[n].q, d[n].k, d[n].v, d[n].out}, 4);
+        if (!add_pack(c, n, 0))
+            return false;
+    }
+    c->copies = copies;
+    c->results[0] = d->out;
     c->result_count = 1;
+    return true;
+}
+
+// Backward takes what cuDNN's own forward pass has left: the last copy's, for all of them.
+bool bench_cudnn_attention(bench_cudnn *c, kiln *k, const kiln_attention_desc *forward,
+                           const kiln_attention_backward_desc *backward, int copies)
+{
+    cudnn_attention own = {0};
+    *c = (bench_cudnn){.k = k};
+    if (!prepare_forward(c, forward, backward ? 1 : copies, &own))
+        return false;
     if (!backward)
         return true;
     uint64_t stats = own.stats->address;
     if (bench_cudnn_call(c, 0) || kiln_sync(k))
         return fails(c, "its forward pass does not run");
-    cudnn_graph_free(g);
+    cudnn_graph_free(c->graphs[0]);
     c->graph_count = 0;
     kiln_buffer_free(c->buffers[--c->buffer_count]); // the workspace
-    if (!(g = add_graph(c)))
+    cudnn_graph *g = add_graph(c);
+    if (!g)
         return false;
     if (!cudnn_attention_backward(g, backward, &own))
         return fails(c, g->why);
@@ -140,18 +174,21 @@ bool bench_cudnn_attention(bench_cudnn *c, kiln *k, const kiln_attention_desc *f
     c->results[1] = backward->dk;
     c->results[2] = backward->dv;
     c->result_count = 3;
-    return add_buffer(c, KILN_F32, elements_of(own.sums), &own.sums->address) &&
-           add_buffer(c, KILN_F32, elements_of(own.dq), &own.dq->address) && choose_plans(c);
+    if (!add_buffer(c, KILN_F32, elements_of(own.sums), &own.sums->address) ||
+        !add_buffer(c, KILN_F32, elements_of(own.dq), &own.dq->address) || !choose_plans(c))
+        return false;
+    for (int n = 1; n < copies; n++) {
+        const kiln_attention_backward_desc *d = &backward[n];
+        set_addresses(
+            g, (const kiln_view[]){d->q, d->k, d->v, d->out, d->dout, d->dq, d->dk, d->dv}, 8);
+        if (!add_pack(c, n, 0))
+            return false;
+    }
+    c->copies = copies;
+    return true;
 }
 
 // --- convolutions
-// Tensors in the order in which the graphs have them (cudnn_ops.c).
-static void set_addresses(cudnn_graph *g, const kiln_view *views)
-{
-    for (int n = 0; n < g->tensor_count; n++)
-        g->tensors[n].address = cudnn_address_of(views[n]);
-}
-
 bool bench_cudnn_conv(bench_cudnn *c, kiln *k, const kiln_conv_desc *forward,
                       const kiln_conv_backward_desc *backward, int copies)
 {
@@ -169,19 +206,18 @@ bool bench_cudnn_conv(bench_cudnn *c, kiln *k, const kiln_conv_desc *forward,
     c->result_count = backward ? 2 : 1;
     if (!choose_plans(c))
         return false;
-    uint64_t workspace = kiln_buffer_address(c->buffers[0]);
     for (int copy = 1; copy < copies; copy++)
         for (int n = 0; n < c->graph_count; n++) {
             const kiln_conv_backward_desc *b = backward ? &backward[copy] : NULL;
             const kiln_conv_desc *f = backward ? NULL : &forward[copy];
             if (!b)
-                set_addresses(c->graphs[n], (const kiln_view[]){f->x, f->weight, f->out});
+                set_addresses(c->graphs[n], (const kiln_view[]){f->x, f->weight, f->out}, 3);
             else if (n)
-                set_addresses(c->graphs[n], (const kiln_view[]){b->dout, b->x, b->dweight});
+                set_addresses(c->graphs[n], (const kiln_view[]){b->dout, b->x, b->dweight}, 3);
             else
-                set_addresses(c->graphs[n], (const kiln_view[]){b->dout, b->weight, b->dx});
-            if (!(c->packs[copy][n] = cudnn_pack(c->graphs[n], workspace)))
-                return fails(c, c->graphs[n]->why);
+                set_addresses(c->graphs[n], (const kiln_view[]){b->dout, b->weight, b->dx}, 3);
+            if (!add_pack(c, copy, n))
+                return false;
         }
     c->copies = copies;
     return true;

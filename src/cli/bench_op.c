@@ -7,29 +7,21 @@
 #include <string.h>
 
 #include "cli/bench.h"
-#include "cli/bench_svg.h"
 #include "cli/cli.h"
 #include "ops/conv/suite.h"
 
-enum { MAX_COPIES = BENCH_COPIES, MAX_CASES = 64, MAX_ROWS = MAX_CASES * 4 };
+enum { MAX_COPIES = BENCH_COPIES, MAX_CASES = 64 };
 
 typedef struct op_bench {
     kiln *k;
     const op_suite *suite;
     op_pass pass;
     uint32_t types;
-    bool is_json, is_gpu, has_row;
-    double cold_bytes; // copies of a case take more than that together
-    double
-        most_bytes; // larger cases are made smaller, an interpreter would take hours; 0: none are
-    double roof;    // bytes a second of a copy
     op_case cases[MAX_CASES];
     size_t case_count;
-    int width; // of their names
     suite_run runs[MAX_COPIES];
     int copies;
-    bench_theirs theirs;
-    bench_svg picture; // rows: MAX_ROWS where one is wanted
+    bench_table table;
 } op_bench;
 
 bool bench_is_op(const char *name)
@@ -80,73 +72,19 @@ static void release(op_bench *b, int copies)
     b->copies = 0;
 }
 
-static kiln_status measure(op_bench *b, int copies, bench_times *out)
-{
-    b->copies = copies;
-    return bench_measure(b->k, call_one, b, out);
-}
-
 // The device's memory at its best: a copy that no cache holds.
-static kiln_status measure_roof(op_bench *b)
+kiln_status bench_copy_rate(kiln *k, double bytes, double *out)
 {
     const op_suite *copy = op_suite_find("elementwise");
-    op_case c = {.tags = SUITE_BENCH, .rank = 1, .sizes = {(uint64_t)(b->cold_bytes / 8)}};
-    op_bench roof = {.k = b->k, .suite = copy, .pass = PASS_FORWARD};
-    bench_times t;
+    op_case c = {.tags = SUITE_BENCH, .rank = 1, .sizes = {(uint64_t)(bytes / 8)}};
+    op_bench roof = {.k = k, .suite = copy, .pass = PASS_FORWARD};
+    bench_times t = {0};
     kiln_status status = prepare(&roof, &c, KILN_F32, 1); // its first row copies
     if (!status)
-        status = measure(&roof, 1, &t);
+        status = bench_measure(k, call_one, &roof, &t);
     release(&roof, roof.copies);
-    b->roof = status ? 0 : bytes_of(copy, &c, KILN_F32, PASS_FORWARD) / t.median;
+    *out = status ? 0 : bytes_of(copy, &c, KILN_F32, PASS_FORWARD) / t.median;
     return status;
-}
-
-typedef struct row {
-    const op_case *c;
-    kiln_type type;
-    bench_times warm, cold, theirs; // theirs: cold; 0: none
-    const char *why;                // there are none
-} row;
-
-static void print_row(op_bench *b, const row *r)
-{
-    char text[96];
-    suite_describe(b->suite, r->c, text, sizeof text);
-    const char *pass = b->pass == PASS_BACKWARD ? "backward" : "forward";
-    double bytes = bytes_of(b->suite, r->c, r->type, b->pass);
-    double operations = b->suite->operations ? b->suite->operations(r->c) : 0;
-    if (b->pass == PASS_BACKWARD)
-        operations *= 2; // a product for each of the two operands
-    double gbps = bytes / r->cold.median * 1e-9, tflops = operations / r->cold.median * 1e-12;
-    if (b->is_json) {
-        printf("%s  {\"case\": \"%s\", \"type\": \"%s\", \"pass\": \"%s\", \"us\": %.3f, "
-               "\"spread\": %.4f, \"cold_us\": %.3f, \"gbps\": %.1f, \"percent\": %.1f",
-               b->has_row ? ",\n" : "", text, kiln_type_name(r->type), pass, r->warm.median * 1e6,
-               r->warm.spread, r->cold.median * 1e6, gbps, 100 * gbps * 1e9 / b->roof);
-        if (operations > 0)
-            printf(", \"tflops\": %.4f", tflops);
-    } else {
-        if (!b->has_row)
-            printf("  %-*s %-5s %12s %6s %12s %10s %6s\n", b->width, pass, "type", "warm us", "+-",
-                   "cold us", operations > 0 ? "GFLOP/s" : "GB/s", operations > 0 ? "" : "% copy");
-        printf("  %-*s %-5s %12.2f %5.1f%% %12.2f", b->width, text, kiln_type_name(r->type),
-               r->warm.median * 1e6, r->warm.spread * 100, r->cold.median * 1e6);
-        if (operations > 0)
-            printf(" %10.1f", tflops * 1e3);
-        else
-            printf(" %10.2f %5.0f%%", gbps, 100 * gbps * 1e9 / b->roof);
-    }
-    bench_theirs_print(&b->theirs, b->is_json, r->theirs.median, r->cold.median, r->why);
-    printf(b->is_json ? "}" : "\n");
-    b->has_row = true;
-    if (b->picture.rows && b->picture.count < MAX_ROWS) {
-        bench_svg_row *drawn = &b->picture.rows[b->picture.count++];
-        *drawn = (bench_svg_row){.seconds = r->cold.median,
-                                 .bytes = bytes,
-                                 .bytes_per_second = gbps * 1e9,
-                                 .operations = operations};
-        snprintf(drawn->label, sizeof drawn->label, "%s %s", text, kiln_type_name(r->type));
-    }
 }
 
 // cuDNN with the same tensors; false: why not.
@@ -163,43 +101,36 @@ static bool prepare_theirs(op_bench *b, const op_case *c, int copies, bench_cudn
     return bench_cudnn_conv(dnn, b->k, forward, is_backward ? backward : NULL, copies);
 }
 
-// Ours and theirs in turns, with data that no cache holds.
-static kiln_status measure_both(op_bench *b, int copies, bench_cudnn *dnn, row *r)
-{
-    bench_times again = {0}, last = {0};
-    if (bench_measure(b->k, bench_cudnn_call, dnn, &r->theirs))
-        return KILN_OK;
-    kiln_status status = measure(b, copies, &again);
-    if (!status && bench_measure(b->k, bench_cudnn_call, dnn, &last))
-        last = r->theirs;
-    r->cold.median = (r->cold.median + again.median) / 2;
-    r->theirs.median = (r->theirs.median + last.median) / 2;
-    return status;
-}
-
 static int run_case(op_bench *b, const op_case *given, kiln_type type)
 {
     bench_cudnn dnn = {0};
     double difference = 0;
-    op_case c = suite_fitted(b->suite, *given, type, b->most_bytes);
-    row r = {.c = &c, .type = type, .why = dnn.why};
-    double bytes = bytes_of(b->suite, &c, type, b->pass);
-    int copies = bytes > 0 ? (int)(b->cold_bytes / bytes) + 1 : 1;
-    copies = copies > MAX_COPIES ? MAX_COPIES : copies;
+    char name[96];
+    op_case c = suite_fitted(b->suite, *given, type, b->table.most_bytes);
+    bool is_backward = b->pass == PASS_BACKWARD;
+    suite_describe(b->suite, &c, name, sizeof name);
+    bench_row r = {.key = "case",
+                   .name = name,
+                   .pass = is_backward ? "backward" : "forward",
+                   .type_name = kiln_type_name(type),
+                   .type = type,
+                   .bytes = bytes_of(b->suite, &c, type, b->pass),
+                   .why = dnn.why};
+    if (b->suite->operations) // backward: a product for each of the two operands
+        r.operations = b->suite->operations(&c) * (is_backward ? 2 : 1);
+    int copies = bench_copies(&b->table, r.bytes);
     kiln_status status = prepare(b, &c, type, copies);
     int prepared = b->copies;
-    if (!status)
-        status = measure(b, 1, &r.warm);
-    r.cold = r.warm;
-    if (!status && copies > 1)
-        status = measure(b, copies, &r.cold);
-    if (!status && bench_theirs_is_there(&b->theirs) && prepare_theirs(b, &c, copies, &dnn)) {
+    bench_calls calls = {.ours = call_one, .user = b, .copies = &b->copies, .most_copies = copies};
+    if (!status && bench_theirs_is_there(&b->table.theirs) && prepare_theirs(b, &c, copies, &dnn)) {
         status = bench_cudnn_compare(&dnn, call_one, b, &difference);
-        if (!status)
-            status = measure_both(b, copies, &dnn, &r);
+        calls.theirs = bench_cudnn_call;
+        calls.their_user = &dnn;
     }
     if (!status)
-        print_row(b, &r);
+        status = bench_row_measure(&b->table, &calls, &r);
+    if (!status)
+        bench_row_print(&b->table, &r);
     bench_cudnn_free(&dnn);
     release(b, prepared);
     return status ? cli_fail(b->k, status) : bench_is_same(difference);
@@ -288,7 +219,7 @@ static int run_all(op_bench *b)
     for (size_t n = 0; n < b->case_count; n++) {
         char text[96];
         suite_describe(b->suite, &b->cases[n], text, sizeof text);
-        b->width = (int)strlen(text) > b->width ? (int)strlen(text) : b->width;
+        b->table.width = (int)strlen(text) > b->table.width ? (int)strlen(text) : b->table.width;
     }
     for (size_t n = 0; n < b->case_count && !code; n++)
         for (int type = 0; type <= KILN_F64 && !code; type++)
@@ -303,7 +234,7 @@ static int run_all(op_bench *b)
 int bench_op(const char *name, int argc, char **argv)
 {
     op_bench b = {.suite = op_suite_find(name), .types = ~(uint32_t)0};
-    const char *device = NULL, *sizes = NULL, *type = NULL, *svg = NULL, *against = NULL;
+    const char *device = NULL, *sizes = NULL, *type = NULL, *against = NULL;
     const char *window = NULL;
     bool is_conv = !strcmp(name, "conv");
     setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
@@ -313,8 +244,8 @@ int bench_op(const char *name, int argc, char **argv)
         case OPT_device: device = args.value; break;
         case OPT_sizes: sizes = args.value; break;
         case OPT_type: type = args.value; break;
-        case OPT_json: b.is_json = true; break;
-        case OPT_svg: svg = args.value; break;
+        case OPT_json: b.table.is_json = true; break;
+        case OPT_svg: b.table.svg = args.value; break;
         case OPT_backward: b.pass = PASS_BACKWARD; break;
         case OPT_against: against = args.value; break;
         case OPT_window: window = args.value; break;
@@ -331,7 +262,7 @@ int bench_op(const char *name, int argc, char **argv)
         return cli_usage("bench", "%s has no backward", name);
     if (type && !(b.types = type_named(type)))
         return cli_usage("bench", "there is no type '%s'", type);
-    if (bench_theirs_read(&b.theirs, name, against))
+    if (bench_theirs_read(&b.table.theirs, name, against))
         return EXIT_USAGE;
     if (window && !is_conv)
         return cli_no_effect("bench", OPT_window, window, "%s has no such thing", name);
@@ -347,43 +278,13 @@ int bench_op(const char *name, int argc, char **argv)
     kiln_status status = kiln_open(device, &b.k);
     if (status)
         return cli_fail(NULL, status);
-    kiln_device_info info;
-    bool is_known = !kiln_device_info_of(b.k, &info);
-    b.is_gpu = is_known && !info.caps.is_host;
-    bool is_emulated = is_known && info.caps.is_emulated;
-    b.cold_bytes = b.is_gpu ? 512e6 : is_emulated ? 1e5 : 64e6;
-    b.most_bytes = b.is_gpu || sizes ? 0 : is_emulated ? 1e5 : 16e6;
-    int code = EXIT_FINE;
-    status = measure_roof(&b);
-    if (status)
-        code = cli_fail(b.k, status);
-    else if (b.is_json)
-        printf("{\"bench\": \"%s\", \"device\": \"%s\", \"copy_gbps\": %.1f, \"rows\": [\n", name,
-               is_known ? info.name : "?", b.roof * 1e-9);
-    else
-        printf("%s on %s; a copy of memory: %.2f GB/s\n", name, is_known ? info.name : "?",
-               b.roof * 1e-9);
-    if (!code)
-        bench_theirs_open(&b.theirs, b.k, b.is_json);
-    if (svg && !code)
-        b.picture.rows = calloc(MAX_ROWS, sizeof *b.picture.rows);
-    if (!code)
-        code = run_all(&b);
-    if (b.is_json && !status)
-        printf("\n]");
-    bench_theirs_print_ratios(&b.theirs, b.is_json);
-    if (b.is_json && !status)
-        printf("}\n");
-    if (b.picture.rows && !code) {
-        snprintf(b.picture.title, sizeof b.picture.title, "%s, %s, on %s", name,
-                 b.pass == PASS_BACKWARD ? "backward" : "forward", is_known ? info.name : "?");
-        b.picture.roof = b.roof;
-        if (!bench_svg_write(svg, &b.picture)) {
-            fprintf(stderr, "kiln bench: cannot write %s\n", svg);
-            code = EXIT_WORLD;
-        }
-    }
-    free(b.picture.rows);
+    status = bench_table_open(&b.table, b.k, name);
+    if (sizes)
+        b.table.most_bytes = 0;
+    int code = status ? cli_fail(b.k, status) : run_all(&b);
+    if (!status)
+        code = bench_table_close(&b.table, name, b.pass == PASS_BACKWARD ? "backward" : "forward",
+                                 code);
     kiln_close(b.k);
     return code;
 }

@@ -81,6 +81,10 @@ static double write_roofline(FILE *f, const bench_svg *s, double top)
     double end = fmin(p.x_high, p.y_high / s->roof), start = fmax(p.x_low, p.y_low / s->roof);
     fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"roof\"/>\n",
             x_of(&p, start), y_of(&p, start * s->roof), x_of(&p, end), y_of(&p, end * s->roof));
+    if (s->product > p.y_low && s->product < p.y_high)
+        fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"roof\"/>\n",
+                x_of(&p, fmin(fmax(s->product / s->roof, p.x_low), p.x_high)), y_of(&p, s->product),
+                p.left + p.width, y_of(&p, s->product));
     for (double tick = pow(10, ceil(log10(p.x_low))); tick <= p.x_high; tick *= 10) {
         snprintf(text, sizeof text, "%g", tick);
         write_text(f, x_of(&p, tick), p.top + p.height + 16, "middle", text);
@@ -95,8 +99,9 @@ static double write_roofline(FILE *f, const bench_svg *s, double top)
         fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" class=\"bar\"/>\n", x, y);
         write_text(f, x + 7, y + 4, "start", r->label);
     }
-    write_text(f, p.left, p.top - 6, "start",
-               "GFLOP/s over FLOP for each byte; the line is a copy of memory");
+    write_text(
+        f, p.left, p.top - 6, "start",
+        "GFLOP/s over FLOP for each byte; the lines are a copy of memory and a large product");
     return p.top + p.height + 36;
 }
 

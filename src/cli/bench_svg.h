@@ -13,7 +13,8 @@ typedef struct bench_svg_row {
 
 typedef struct bench_svg {
     char title[192];
-    double roof; // bytes a second of a copy
+    double roof;    // bytes a second of a copy
+    double product; // operations a second of a product; 0: not measured
     bench_svg_row *rows;
     size_t count;
 } bench_svg;

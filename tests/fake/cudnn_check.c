@@ -194,14 +194,14 @@ static void attention(const shape *s, kiln_type type, bool is_causal, bool is_pa
                                              .dk = t[DK].view,
                                              .dv = t[DV].view,
                                              .is_causal = is_causal};
-    CHECK(bench_cudnn_attention(&c, k, &forward, NULL) && !bench_cudnn_call(&c, 0));
+    CHECK(bench_cudnn_attention(&c, k, &forward, NULL, 1) && !bench_cudnn_call(&c, 0));
     take(&t[OUT]);
     CHECK(is_near(&t[OUT], wanted[OUT]));
     CHECK(!bench_cudnn_compare(&c, bench_cudnn_call, &c, &difference) && difference == 0);
     CHECK(!bench_cudnn_compare(&c, one_wrong, &t[OUT], &difference) && difference > 0.1);
     CHECK(!bench_cudnn_compare(&c, nothing, NULL, &difference) && isnan(difference));
     bench_cudnn_free(&c);
-    CHECK(bench_cudnn_attention(&c, k, &forward, &backward) && !bench_cudnn_call(&c, 0));
+    CHECK(bench_cudnn_attention(&c, k, &forward, &backward, 1) && !bench_cudnn_call(&c, 0));
     for (int n = DQ; n <= DV; n++) {
         take(&t[n]);
         CHECK(is_near(&t[n], wanted[n]));
@@ -438,15 +438,15 @@ static void plans(void)
     says("", &other, "bf16 and f16 alone");
     kiln_attention_desc a = {.q = x.view, .k = x.view, .v = x.view, .out = y.view};
     setenv("FAKE_CUDNN", "version=90500", 1);
-    CHECK(!bench_cudnn_attention(&c, k, &a, NULL) && strstr(c.why, "9.10 or later"));
+    CHECK(!bench_cudnn_attention(&c, k, &a, NULL, 1) && strstr(c.why, "9.10 or later"));
     bench_cudnn_free(&c);
     setenv("FAKE_CUDNN", "", 1);
     a.has_window = true;
-    CHECK(!bench_cudnn_attention(&c, k, &a, NULL) && strstr(c.why, "a causal mask alone"));
+    CHECK(!bench_cudnn_attention(&c, k, &a, NULL, 1) && strstr(c.why, "a causal mask alone"));
     bench_cudnn_free(&c);
     a.has_window = false;
     a.k = w.view; // [4, 4, 1, 1]: no keys for these queries
-    CHECK(!bench_cudnn_attention(&c, k, &a, NULL) && strstr(c.why, "a product"));
+    CHECK(!bench_cudnn_attention(&c, k, &a, NULL, 1) && strstr(c.why, "a product"));
     bench_cudnn_free(&c);
     kiln_buffer_free(wide);
     drop(&x);
