@@ -147,7 +147,7 @@ $(E)/kiln: $(filter-out $(OLD_LIST),$(CLI_OBJ)) $(E)/devices.o $(E)/device.o $(O
 
 # --- the mailbox protocol under a model checker, which switches stacks: no sanitizer follows that
 MODEL_FLAGS = $(filter-out -fsanitize% -fno-sanitize%,$(TEST_FLAGS))
-MODEL_OBJ  := $(addprefix $(T)/model/,actors.o thread.o store.o memory.o tidy.o explore.o main.o)
+MODEL_OBJ  := $(addprefix $(T)/model/,actors.o thread.o store.o memory.o reduce.o tidy.o explore.o main.o)
 $(T)/model/%.o: tests/model/%.c Makefile tests/tests.mk
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(MODEL_FLAGS) -MMD -MP -c $< -o $@

@@ -275,6 +275,7 @@ static void enter(search *s, uint32_t state)
         s->v.depth = s->depth;
     if (world_is_over(&here)) {
         f->has_way_out = true;
+        s->v.ends++;
         s->v.found = world_end(&here);
     } else
         add_all_steps(s, &here, numbers);

@@ -1,12 +1,14 @@
 // Explores the scenarios of scenarios.def.
-//     model [--size N] [--find] [--quiet] [--plain] [--limit STATES] [NAME…]
+//     model [--size N] [--find] [--quiet] [--plain] [--compare] [--limit STATES] [NAME…]
 // --size N: those up to this size (1); --find: stops at the first finding and tells it, for sources
-// with a mistake in them; --limit: most states of
-// one; --plain: fewer steps go first, more states; --quiet: not how it came to a finding. Ends with
-// "model: N passed, N failed, 0 skipped".
+// with a mistake in them; --limit: most states of one; --plain: nothing that reduce.c and tidy.c
+// could leave out is left out; --compare: searches with and without that must agree, where they end
+// within the limit; --quiet: not how it came to a finding. Ends with "model: N passed, N failed,
+// 0 skipped".
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "tests/model/model.h"
@@ -48,6 +50,42 @@ static scenario scenario_of(size_t n)
     return s;
 }
 
+// Every interleaving; then with steps first that nobody can see and worlds that are alike as one;
+// then with all that reduce.c leaves out. What is found must be the same, every thread must come to
+// the same states, and all must be over in as many worlds. A search of more than `limit` states is
+// left out; then there may be nothing to compare. 0: they agree, 1: they do not, -1: nothing.
+static int compare(scenario s, uint64_t limit)
+{
+    verdict v[3];
+    char states[3][24];
+    bool is_same = true, is_any = false;
+    for (int n = 0; n < 3; n++) {
+        s.is_raw = n == 0;
+        s.is_plain = n < 2;
+        v[n] = explore(&s, n < 2 ? limit : UINT32_MAX - 1, false);
+        snprintf(states[n], sizeof states[n], "%llu", (unsigned long long)v[n].states);
+        if (v[n].found == FOUND_SIZE)
+            strcpy(states[n], "-");
+    }
+    for (int n = 0; n < 2; n++) {
+        if (v[n].found == FOUND_SIZE)
+            continue;
+        is_any = true;
+        is_same &= v[n].found == v[2].found && v[n].local == v[2].local &&
+                   (n == 0 ? v[n].ends >= v[2].ends : v[n].ends == v[2].ends);
+    }
+    if (!is_any)
+        return -1;
+    printf("%-22s %12s %12s %12s %7u %7llu  %s%s\n", s.name, states[0], states[1], states[2],
+           v[2].local, (unsigned long long)v[2].ends, finding_text[v[2].found],
+           is_same ? "" : ": FAIL, they differ");
+    for (int n = 0; n < 2 && !is_same; n++)
+        printf("  search %d: %u local, %llu ends, %s\n", n, v[n].local,
+               (unsigned long long)v[n].ends, finding_text[v[n].found]);
+    fflush(stdout);
+    return !is_same;
+}
+
 static bool is_named(const char *name, int count, char **names)
 {
     for (int n = 0; n < count; n++)
@@ -59,7 +97,7 @@ static bool is_named(const char *name, int count, char **names)
 int main(int argc, char **argv)
 {
     int size = 1, at = 1, passed = 0, failed = 0;
-    bool is_finding = false, is_told = true, is_plain = false;
+    bool is_finding = false, is_told = true, is_plain = false, is_compared = false;
     uint64_t limit = UINT32_MAX - 1, states = 0;
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (strcmp(argv[at], "--find") == 0)
@@ -68,25 +106,36 @@ int main(int argc, char **argv)
             is_told = false;
         else if (strcmp(argv[at], "--plain") == 0)
             is_plain = true;
+        else if (strcmp(argv[at], "--compare") == 0)
+            is_compared = true;
         else if (strcmp(argv[at], "--size") == 0 && at + 1 < argc)
             size = atoi(argv[++at]);
         else if (strcmp(argv[at], "--limit") == 0 && at + 1 < argc)
             limit = strtoull(argv[++at], NULL, 10);
         else {
-            fprintf(stderr, "usage: model [--size N] [--find] [--quiet] [--plain] [--limit STATES] "
-                            "[NAME…]\n");
+            fprintf(stderr, "usage: model [--size N] [--find] [--quiet] [--plain] [--compare] "
+                            "[--limit STATES] [NAME…]\n");
             return 2;
         }
     }
     double begun = seconds();
-    if (!is_finding)
+    if (is_compared)
+        printf("%-22s %12s %12s %12s %7s %7s  %s\n", "scenario", "every step", "plain", "reduced",
+               "local", "ends", "found");
+    else if (!is_finding)
         printf("%-22s %12s %12s %8s %7s %8s  %s\n", "scenario", "states", "steps", "depth", "local",
                "seconds", "found");
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         scenario s = scenario_of(n);
-        s.is_plain = is_plain || is_finding; // a source with a mistake may do anything
+        s.is_plain = s.is_raw = is_plain;
         if (rows[n].size > size || !is_named(s.name, argc - at, argv + at))
             continue;
+        if (is_compared) {
+            int result = compare(s, limit);
+            passed += result == 0;
+            failed += result == 1;
+            continue;
+        }
         double start = seconds();
         verdict v = explore(&s, limit, is_told);
         states += v.states;
@@ -104,7 +153,12 @@ int main(int argc, char **argv)
                    finding_text[v.found]);
         fflush(stdout);
     }
-    printf("%llu states in %.1f s\n", (unsigned long long)states, seconds() - begun);
-    printf("model: %d passed, %d failed, 0 skipped\n", passed, failed);
+    struct rusage usage = {0};
+    getrusage(RUSAGE_SELF, &usage);
+    if (!is_compared)
+        printf("%llu states in %.1f s, %ld MB\n", (unsigned long long)states, seconds() - begun,
+               usage.ru_maxrss / 1024);
+    printf("model%s: %d passed, %d failed, 0 skipped\n", is_compared ? "-reduced" : "", passed,
+           failed);
     return failed != 0;
 }

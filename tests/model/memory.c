@@ -5,19 +5,12 @@
 
 #include <string.h>
 
-enum { SHARED = MODEL_BOXES }; // the box of the words that all share
-
-static bool is_latest_only(uint32_t b, uint32_t at)
-{
-    return b != SHARED && at == AT_OWN;
-}
-
 static uint32_t first_lane_of(uint32_t a)
 {
     return a - a % model_now.lanes;
 }
 
-static uint8_t tag_of(const world *w, uint32_t a)
+uint8_t tag_of(const world *w, uint32_t a)
 {
     uint32_t first = first_lane_of(a);
     return (uint8_t)(first / model_now.lanes * MODEL_CALLS + w->actors[first].begun);
@@ -27,104 +20,6 @@ static uint8_t tag_of(const world *w, uint32_t a)
 static bool has_fences(void)
 {
     return model_now.has_data || model_now.last < 1000;
-}
-
-// Nobody stores to it in this scenario: when it is read makes no difference.
-static bool is_quiet(const model_op *op)
-{
-    if (op->box == SHARED)
-        return op->at == AT_DEAD && !model_now.may_die;
-    return op->at == AT_CANCEL && !model_now.has_patience && !model_now.may_die &&
-           model_now.last > 1000;
-}
-
-// --- who can still store to the words of a request
-static bool is_of_request(uint32_t at)
-{
-    return at == AT_HEADER || at == AT_HEADER + 1 || at == AT_WHO ||
-           (at >= AT_REQUEST && at < AT_REPLY);
-}
-
-// Warps of one lane, whose numbers do not begin again: then a call stores each word once.
-static bool is_followed(void)
-{
-    return !model_now.is_plain && model_now.lanes == 1 && model_now.last > 1000;
-}
-
-static uint32_t whole_request(uint32_t call)
-{
-    uint32_t rows = model_rows(model_now.rows_out, call), all = 3u << AT_HEADER;
-    for (uint32_t r = 0; r < rows; r++)
-        all |= 1u << (AT_REQUEST + r * MODEL_LANES);
-    return all | (model_now.has_who && model_rows(2, call) == 2 ? 1u << AT_WHO : 0);
-}
-
-// Its last call is posted whole.
-static bool has_posted_all(const actor *who)
-{
-    return who->begun == model_now.calls && who->stored == whole_request(who->begun - 1u);
-}
-
-// It does not look for a mailbox any more: with the first word that it stores it has chosen. `swap`
-// and store_word look whether that is so.
-static bool has_chosen(const actor *who)
-{
-    return who->is_over || (who->begun == model_now.calls && who->stored);
-}
-
-static bool have_all_chosen(const world *w, uint32_t but)
-{
-    for (uint32_t a = 0; a < w->actor_count; a++)
-        if (a != but && w->actors[a].role == ACTOR_WARP && !has_chosen(&w->actors[a]))
-            return false;
-    return true;
-}
-
-// A caller that cannot give up keeps its mailbox until the host has answered: store_word looks
-// whether it does.
-static bool must_wait(void)
-{
-    return !model_now.is_send && !model_now.has_patience && !model_now.may_die;
-}
-
-static bool is_answered(const world *w, uint32_t a)
-{
-    const word *x = &w->boxes[w->actors[a].held - 1u].words[AT_REPLY];
-    return x->m[x->count - 1].tag == tag_of(w, a);
-}
-
-// Box b has a whole request, and stays so until the host acts.
-static bool is_request_waiting(const world *w, uint32_t b)
-{
-    for (uint32_t a = 0; must_wait() && a < w->actor_count; a++) {
-        const actor *who = &w->actors[a];
-        if (who->role == ACTOR_WARP && !who->is_over && who->held == b + 1 && who->begun &&
-            who->stored == whole_request(who->begun - 1u))
-            return !is_answered(w, a);
-    }
-    return false;
-}
-
-// Nobody stores to the words of box b's request from now on; with is_left, not to `cancel` either.
-static bool is_request_settled(const world *w, uint32_t b, bool is_left)
-{
-    if (!have_all_chosen(w, UINT32_MAX))
-        return false;
-    for (uint32_t a = 0; a < w->actor_count; a++) {
-        const actor *who = &w->actors[a];
-        if (who->role == ACTOR_WARP && !who->is_over && who->held == b + 1 &&
-            (is_left || !has_posted_all(who)))
-            return false;
-    }
-    return true;
-}
-
-static bool is_host_dead(const world *w)
-{
-    for (uint32_t a = 0; a < w->actor_count; a++)
-        if (w->actors[a].role == ACTOR_HOST && w->actors[a].is_dead)
-            return true;
-    return false;
 }
 
 static void join(uint8_t *to, const uint8_t *from)
@@ -340,16 +235,6 @@ static int store_word(world *w, uint32_t a, uint32_t way, const model_op *op)
         return FOUND_SCOPE;
     if (is_quiet(op) || !is_used(op->at))
         return FOUND_SIZE; // then it is not
-    if (is_followed() && who->role == ACTOR_WARP && op->box != SHARED && is_of_request(op->at)) {
-        if (has_posted_all(who) || who->held != op->box + 1)
-            return FOUND_SIZE; // likewise
-        who->stored |= 1u << op->at;
-    }
-    if (is_latest_only(op->box, op->at) && op->value != UINT64_MAX) {
-        if (is_followed() && must_wait() && who->stored && who->held && !is_answered(w, a))
-            return FOUND_SIZE; // likewise
-        who->held = 0;
-    }
     if (is_latest_only(op->box, op->at))
         memset(m, 0, sizeof *m);
     else {
@@ -380,10 +265,6 @@ static int swap(world *w, uint32_t a, const model_op *op, uint64_t *result)
     *result = m->value;
     if (op->order & ACQUIRE)
         acquire(w, who, op->box, m);
-    if (is_followed() && has_chosen(who))
-        return FOUND_SIZE; // then it has not
-    if (m->value != UINT64_MAX)
-        who->held = (uint8_t)(op->box + 1);
     m->value = op->value; // the view stays: an exchange continues what a release has begun
     return FOUND_NONE;
 }
@@ -472,7 +353,7 @@ static int ended(world *w, uint32_t a, int32_t status)
 uint32_t actor_ways(const world *w, uint32_t a)
 {
     const actor *who = &w->actors[a];
-    if (who->is_over || who->is_dead)
+    if (who->is_over || who->is_dead || actor_is_waiting(w, a))
         return 0;
     const model_op *op = thread_op(who->local);
     const word *x = &w->boxes[op->box].words[op->at];
@@ -496,48 +377,13 @@ uint32_t actor_ways(const world *w, uint32_t a)
     return ways + (model_now.may_die && who->role == ACTOR_HOST);
 }
 
-// Nobody stores to the word any more.
-static bool is_load_settled(const world *w, uint32_t a, const model_op *op)
-{
-    if (w->actors[a].role == ACTOR_HOST)
-        return (is_of_request(op->at) && is_request_waiting(w, op->box)) ||
-               ((is_of_request(op->at) || op->at == AT_CANCEL) &&
-                is_request_settled(w, op->box, op->at == AT_CANCEL));
-    bool is_hosts = op->at == AT_DONE || (op->at >= AT_REPLY && op->at < AT_DATA);
-    return is_hosts && model_now.hosts == 1 && is_host_dead(w);
-}
-
-bool actor_is_first(const world *w, uint32_t a)
-{
-    uint32_t ways = actor_ways(w, a);
-    if (!ways)
-        return false;
-    const model_op *op = thread_op(w->actors[a].local);
-    ways -= model_now.may_die && w->actors[a].role == ACTOR_HOST;
-    switch (op->kind) {
-    case OP_STORE:
-        if (is_latest_only(op->box, op->at)) // nobody else will look
-            return is_followed() && have_all_chosen(w, a);
-        return ways == 1;
-    case OP_OVER: return op->value == OVER_PATIENCE || !model_now.may_die;
-    case OP_LOAD:
-        if (is_quiet(op))
-            return true;
-        return is_followed() && op->box != SHARED && ways == 1 && is_load_settled(w, a, op);
-    case OP_SWAP:
-    case OP_READ:
-    case OP_BEAT:
-    case OP_JOIN: return false;
-    default: return true;
-    }
-}
-
 int actor_go(world *w, uint32_t a, uint32_t way)
 {
     actor *who = &w->actors[a];
     const model_op op = *thread_op(who->local);
     uint64_t result = 0;
     int found = FOUND_NONE;
+    bool is_assumed = is_as_assumed(w, a, &op);
     if (is_together(op.kind)) {
         go_together(w, a);
         for (uint32_t l = 0; l < model_now.lanes; l++)
@@ -548,6 +394,7 @@ int actor_go(world *w, uint32_t a, uint32_t way)
         who->is_dead = 1;
         return FOUND_NONE;
     }
+    note_step(w, a, &op);
     switch (op.kind) {
     case OP_LOAD: found = load(w, a, way, &op, &result); break;
     case OP_STORE: found = store_word(w, a, way, &op); break;
@@ -571,5 +418,5 @@ int actor_go(world *w, uint32_t a, uint32_t way)
     }
     who->local = thread_step(who->local, result);
     who->is_over = thread_op(who->local)->kind == OP_EXIT;
-    return found;
+    return found || is_assumed ? found : FOUND_UNLIKE;
 }

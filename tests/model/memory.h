@@ -12,6 +12,7 @@
 
 #include "tests/model/model.h"
 
+enum { SHARED = MODEL_BOXES }; // the box of the words that all share
 enum { MOST_MESSAGES = 20, MOST_ACTORS = MODEL_WARPS * MODEL_LANES + 3 };
 enum { VIEW_NONE, VIEW_BOX, VIEW_ALL }; // ALL: kernels have ended, all they stored has arrived
 enum { ACTOR_WARP, ACTOR_HOST, ACTOR_PROGRAM };
@@ -65,10 +66,27 @@ bool world_is_over(const world *w);
 int world_end(const world *w); // FOUND_… of a world that is over
 // In how many ways the actor can go on; and one of them.
 uint32_t actor_ways(const world *w, uint32_t a);
-// It may go first, whatever the others do: nobody can tell.
-bool actor_is_first(const world *w, uint32_t a);
 int actor_go(world *w, uint32_t a, uint32_t way);
+uint8_t tag_of(const world *w, uint32_t a); // of the call that a warp makes
 // Messages that nobody can read any more, and the order of the warps, make no difference.
 void world_tidy(world *w);
+
+static inline bool is_latest_only(uint32_t b, uint32_t at)
+{
+    return b != SHARED && at == AT_OWN;
+}
+
+// --- reduce.c: steps that need not be tried
+bool is_followed(void); // who holds what is known
+bool is_quiet(const model_op *op);
+bool is_of_request(uint32_t at);
+bool is_host_dead(const world *w);
+// It may go first, whatever the others do: nobody can tell.
+bool actor_is_first(const world *w, uint32_t a);
+// It may wait: what it can do now it can do later, too.
+bool actor_is_waiting(const world *w, uint32_t a);
+// A step does what the two above rely on. Then `note_step` notes it.
+bool is_as_assumed(const world *w, uint32_t a, const model_op *op);
+void note_step(world *w, uint32_t a, const model_op *op);
 
 #endif

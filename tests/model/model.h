@@ -57,7 +57,8 @@ typedef struct scenario {
     uint32_t phase;   // only every third call, from this one on, has all rows; 3: all have
     uint32_t start;   // the number of the last call before this
     bool is_any_home; // a warp may begin with any mailbox; else all begin with the first
-    bool is_plain;    // no step goes first because of who holds what (memory.c)
+    bool is_plain;    // no step goes first and nobody waits because of who holds what (reduce.c)
+    bool is_raw;      // and worlds are not made equal that differ in what nobody looks at (tidy.c)
 } scenario;
 extern scenario model_now;
 static inline uint32_t model_rows(uint32_t rows, uint32_t call)
@@ -86,7 +87,7 @@ void thread_forget(void); // all
 // --- explore.c
 typedef struct verdict {
     int found;
-    uint64_t states, steps;
+    uint64_t states, steps, ends; // ends: states in which all is over
     uint32_t local, depth;
 } verdict;
 // `limit`: most states, then FOUND_SIZE; is_told: prints how it came to what was found.
