@@ -135,8 +135,9 @@ typedef struct suite_run { // tensors of a case on a device
     kiln_buffer *buffers[2 * SUITE_TENSORS];
     kiln_view views[2 * SUITE_TENSORS];
 } suite_run;
+// like: another run of the same case, whose data it gets; NULL: random data.
 kiln_status suite_prepare(kiln *k, const op_suite *s, const op_case *c, kiln_type type,
-                          op_pass pass, suite_run *out);
+                          op_pass pass, const suite_run *like, suite_run *out);
 kiln_status suite_call(const suite_run *r, op_pass pass);
 void suite_release(suite_run *r);
 

@@ -83,8 +83,10 @@ static kiln_status fill_random(kiln *k, const op_tensor *t, kiln_buffer *b)
 }
 
 // is_filled: inputs have random numbers.
+// like: another one of the same, whose data it gets; NULL: random data where is_filled.
 static kiln_status make_run(kiln *k, const op_suite *s, const op_case *c, kiln_type type,
-                            uint32_t layout, op_pass pass, bool is_filled, suite_run *out)
+                            uint32_t layout, op_pass pass, bool is_filled, const suite_run *like,
+                            suite_run *out)
 {
     op_tensor tensors[SUITE_TENSORS];
     uint32_t count = s->tensors(c, type, tensors);
@@ -108,10 +110,14 @@ static kiln_status make_run(kiln *k, const op_suite *s, const op_case *c, kiln_t
         bool is_dense = x.role == ROLE_SCRATCH || layout == SUITE_IN_PLACE;
         status =
             suite_view(k, &x, is_dense ? SUITE_DENSE : layout, &out->buffers[n], &out->views[n]);
-        if (!status && is_filled && (x.role == ROLE_INPUT) != is_gradient)
+        if (!status && like)
+            status = kiln_copy(&(kiln_copy_desc){.to = out->buffers[n],
+                                                 .from = like->buffers[n],
+                                                 .count = kiln_buffer_count(out->buffers[n])});
+        else if (!status && is_filled && (x.role == ROLE_INPUT) != is_gradient)
             status = fill_random(k, &x, out->buffers[n]);
     }
-    if (!status && pass == PASS_BACKWARD)
+    if (!status && pass == PASS_BACKWARD && !like)
         status = suite_call(out, PASS_FORWARD);
     if (status)
         suite_release(out);
@@ -119,9 +125,9 @@ static kiln_status make_run(kiln *k, const op_suite *s, const op_case *c, kiln_t
 }
 
 kiln_status suite_prepare(kiln *k, const op_suite *s, const op_case *c, kiln_type type,
-                          op_pass pass, suite_run *out)
+                          op_pass pass, const suite_run *like, suite_run *out)
 {
-    return make_run(k, s, c, type, SUITE_DENSE, pass, true, out);
+    return make_run(k, s, c, type, SUITE_DENSE, pass, true, like, out);
 }
 
 static void emit_one(kiln *k, const op_suite *s, const op_case *c, kiln_type type, uint32_t layout,
@@ -132,7 +138,7 @@ static void emit_one(kiln *k, const op_suite *s, const op_case *c, kiln_type typ
                         c->tags & (SUITE_GRADIENT | SUITE_BENCH);
     op_pass pass = has_backward ? PASS_BACKWARD : PASS_FORWARD;
     suite_run r;
-    kiln_status status = make_run(k, s, c, type, layout, pass, false, &r);
+    kiln_status status = make_run(k, s, c, type, layout, pass, false, NULL, &r);
     if (!status) {
         status = suite_call(&r, pass);
         suite_release(&r);

@@ -85,7 +85,7 @@ static bool draw_case(const op_suite *s, uint64_t *state, op_case *out, kiln_typ
 static bool is_taken(kiln *k, const op_suite *s, const op_case *c, kiln_type type)
 {
     suite_run r;
-    kiln_status status = suite_prepare(k, s, c, type, PASS_FORWARD, &r);
+    kiln_status status = suite_prepare(k, s, c, type, PASS_FORWARD, NULL, &r);
     if (!status) {
         status = suite_call(&r, PASS_FORWARD);
         suite_release(&r);

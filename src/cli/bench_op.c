@@ -57,12 +57,18 @@ static kiln_status call_one(void *user, int round)
     return suite_call(&b->runs[round % b->copies], b->pass);
 }
 
+// Half of those that memory has room for, where it has not room for all: others need some, too.
 static kiln_status prepare(op_bench *b, const op_case *c, kiln_type type, int copies)
 {
     kiln_status status = KILN_OK;
     for (b->copies = 0; b->copies < copies && !status; b->copies += !status)
-        status = suite_prepare(b->k, b->suite, c, type, b->pass, &b->runs[b->copies]);
-    return status;
+        status = suite_prepare(b->k, b->suite, c, type, b->pass, b->copies ? b->runs : NULL,
+                               &b->runs[b->copies]);
+    if (status != KILN_E_NO_MEMORY || b->copies < 2)
+        return status;
+    for (int left = b->copies / 2; b->copies > left;)
+        suite_release(&b->runs[--b->copies]);
+    return KILN_OK;
 }
 
 static void release(op_bench *b, int copies)
@@ -120,7 +126,7 @@ static int run_case(op_bench *b, const op_case *given, kiln_type type)
         r.operations = b->suite->operations(&c) * (is_backward ? 2 : 1);
     int copies = bench_copies(&b->table, r.bytes);
     kiln_status status = prepare(b, &c, type, copies);
-    int prepared = b->copies;
+    int prepared = copies = b->copies;
     bench_calls calls = {.ours = call_one, .user = b, .copies = &b->copies, .most_copies = copies};
     if (!status && bench_theirs_is_there(&b->table.theirs) && prepare_theirs(b, &c, copies, &dnn)) {
         status = bench_cudnn_compare(&dnn, call_one, b, &difference);

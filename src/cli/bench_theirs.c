@@ -160,16 +160,17 @@ void bench_theirs_print_ratios(bench_theirs *t, bool is_json)
     int count = t->count;
     double *r = t->ratios;
     qsort(r, (size_t)count, sizeof *r, by_value);
+    double median = count ? (r[(count - 1) / 2] + r[count / 2]) / 2 : 0;
     if (t->name && is_json && t->why) {
         printf(", \"%s\": {\"missing\": \"", t->name);
         print_json_text(t->why);
         printf("\"}");
     } else if (count && is_json)
         printf(", \"%s\": {\"worst\": %.4f, \"median\": %.4f, \"best\": %.4f}", t->name, r[0],
-               r[count / 2], r[count - 1]);
+               median, r[count - 1]);
     else if (count)
         printf("%s takes %.3f (worst), %.3f (median), %.3f (best) of our time\n", t->label, r[0],
-               r[count / 2], r[count - 1]);
+               median, r[count - 1]);
 }
 
 // Both round to 16 bits in between, and sum in other orders.
