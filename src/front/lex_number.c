@@ -63,14 +63,11 @@ static void bad_suffix(front *f, const token *t, str s, size_t digits)
     span at = part_of(t, digits, s.len, s.len);
     diag *d = diag_raise(f->diags, K0007, at, "'%.*s' is not a suffix a number can have",
                          suffix.len < 40 ? (int)suffix.len : 40, suffix.at);
-    bool is_real = false;
-    for (size_t i = 0; i < digits; i++)
-        is_real |= s.at[i] == '.';
     if (suffix.len == 1 && (suffix.at[0] == 'f' || suffix.at[0] == 'F')) {
         diag_label(d, at, "'f' belongs to numbers with a point or an exponent");
         if (!(t->flags & TF_FROM_MACRO))
             diag_fix(d, at, "make it a floating number", ".0f");
-    } else if (is_real && suffix.len == 1 && (suffix.at[0] == 'l' || suffix.at[0] == 'L')) {
+    } else if (suffix.len == 1 && (suffix.at[0] == 'l' || suffix.at[0] == 'L')) { // of no integer
         diag_label(d, at, "long double does not exist on GPUs");
         if (!(t->flags & TF_FROM_MACRO))
             diag_fix(d, at, "make it an f64 number", "%s", "");

@@ -172,3 +172,82 @@ kernel block(32) void literals_in_data(i32 *out)
     u32 t = thread_x(), k = t & 1, m = (t >> 1) % 3;
     out[t] = literals[k].x.a + literals[k].y.a * 3 + literals[k].x.b[m] * 5 + literals[k].y.b[m] * 7 + literal.a * literal.b[m];
 }
+
+// The upper half of the first parameter beside another lower half.
+//! run half_of_the_first grid=1 block=32 (u32=3735928559, u32[32]:bits, u32[96])
+kernel block(32) void half_of_the_first(u32 p, const u32 *in, u32 *out)
+{
+    u32 t = thread_x(), upper = (u32)(u16)(p >> 16) << 16;
+    out[t] = in[t] | upper;
+    out[t + 32] = upper | (u32)(u16)in[t];
+    out[t + 64] = (u32)(u16)p | upper;
+}
+
+// Loops that leave in their middle, by every test, with a known number of rounds and without.
+#define LEAVES(T, name, from, step, test)                                                                                                    \
+    static u32 leaves_##T##_##name(T end)                                                                                                    \
+    {                                                                                                                                        \
+        u32 sum = 1;                                                                                                                         \
+        for (T i = from;; i = (T)(i + (step))) {                                                                                             \
+            if (test)                                                                                                                        \
+                break;                                                                                                                       \
+            sum = sum * 5 + (u32)i;                                                                                                          \
+        }                                                                                                                                    \
+        for (T i = from; !(test); i = (T)(i + (step)))                                                                                       \
+            sum = sum * 3 + (u32)i;                                                                                                          \
+        T i = from;                                                                                                                          \
+        do {                                                                                                                                 \
+            sum ^= (u32)i << 3;                                                                                                              \
+            i = (T)(i + (step));                                                                                                             \
+        } while (!(test));                                                                                                                   \
+        return sum;                                                                                                                          \
+    }
+#define ALL_LEAVES(T)                                                                                                                        \
+    LEAVES(T, equal, 0, 1, i == end)                                                                                                         \
+    LEAVES(T, at_least, 0, 2, i >= end)                                                                                                      \
+    LEAVES(T, above, 0, 3, i > end)                                                                                                          \
+    LEAVES(T, turned, 0, 1, end <= i)                                                                                                        \
+    LEAVES(T, turned_above, 0, 2, end < i)                                                                                                   \
+    LEAVES(T, below, 20, -1, i < end)                                                                                                        \
+    LEAVES(T, at_most, 20, -3, i <= end)                                                                                                     \
+    LEAVES(T, equal_down, 20, -1, i == end)                                                                                                  \
+    LEAVES(T, stays, end, 1, i != end)                                                                                                       \
+    LEAVES(T, not, 12, 0, i != end + 40)                                                                                                     \
+    static u32 leaves_##T(T e)                                                                                                               \
+    {                                                                                                                                        \
+        return leaves_##T##_equal(e) + leaves_##T##_at_least(e) * 3 + leaves_##T##_above(e) * 5 + leaves_##T##_turned(e) * 7 +               \
+               leaves_##T##_turned_above(e) * 9 + leaves_##T##_below(e) * 11 + leaves_##T##_at_most(e) * 13 + leaves_##T##_not(e) * 15 +     \
+               leaves_##T##_stays(e) * 17 + leaves_##T##_equal_down(e) * 19;                                                                 \
+    }
+ALL_LEAVES(i32)
+ALL_LEAVES(u32)
+ALL_LEAVES(i64)
+ALL_LEAVES(u64)
+
+//! run leaves_known grid=1 block=32 (u32[128])
+kernel block(32) void leaves_known(u32 *out)
+{
+    u32 t = thread_x();
+    out[t] = leaves_i32(8) + t;
+    out[t + 32] = leaves_u32(7) + t;
+    out[t + 64] = leaves_i64(6) + t;
+    out[t + 96] = leaves_u64(5) + t;
+}
+
+//! run leaves_unknown grid=1 block=32 (u32[128], u32=9)
+kernel block(32) void leaves_unknown(u32 *out, u32 end)
+{
+    u32 t = thread_x();
+    out[t] = leaves_i32((i32)end);
+    out[t + 32] = leaves_u32(end);
+    out[t + 64] = leaves_i64((i64)end + (i64)(t & 1));
+    out[t + 96] = leaves_u64((u64)end + (t & 3));
+}
+
+// From thread to thread it grows by so much that 32 bits wrap within a warp, before it is widened.
+//! run steps_that_wrap grid=1 block=64 (i64[64], u64[64])
+kernel block(64) void steps_that_wrap(i64 *out, u64 *more)
+{
+    out[thread_x()] = (i64)(i32)(thread_x() * 8192u * 16384u);
+    more[thread_x()] = (u64)(thread_x() * 8192u * 32768u);
+}
