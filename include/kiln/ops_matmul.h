@@ -94,19 +94,19 @@ KILN_API kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, 
 // forward call. Sizes in front of the last two are the same for all; where b has two dimensions, it
 // was the same for all batches, and db is the sum of theirs.
 typedef struct kiln_matmul_backward_desc {
-    kiln_view a;       // [..., m, k]
-    kiln_view b;       // [..., k, n]
-    kiln_view dout;    // [..., m, n]
-    kiln_view saved;   // [..., m, n]: `pre` of the forward call, of relu its result without a
-                       // residual as well; may be left out where there is no activation
-    kiln_view da;      // as a; without a buffer it is not computed
-    kiln_view db;      // as b; without a buffer it is not computed
-    kiln_view dbias;   // [n] f32; without a buffer it is not computed
-    kiln_view a_scale; // of the forward call, or none: [1], [m]
-    kiln_view b_scale; // of the forward call, or none: [1], [n]
-    // As a_scale and b_scale; without a buffer they are not computed. They take one more product,
-    // the sums of the forward call.
-    kiln_view da_scale, db_scale;
+    kiln_view a;        // [..., m, k]
+    kiln_view b;        // [..., k, n]
+    kiln_view dout;     // [..., m, n]
+    kiln_view saved;    // [..., m, n]: `pre` of the forward call, of relu its result without a
+                        // residual as well; may be left out where there is no activation
+    kiln_view da;       // as a; without a buffer it is not computed
+    kiln_view db;       // as b; without a buffer it is not computed
+    kiln_view dbias;    // [n] f32; without a buffer it is not computed
+    kiln_view a_scale;  // of the forward call, or none: [1], [m]
+    kiln_view b_scale;  // of the forward call, or none: [1], [n]
+    kiln_view da_scale; // as a_scale; without a buffer it is not computed. Gradients of factors
+                        // take one more product, the sums of the forward call
+    kiln_view db_scale; // as b_scale; without a buffer it is not computed
     kiln_epilogue epilogue;
     bool is_tf32; // as in the forward call
     kiln_stream *stream;

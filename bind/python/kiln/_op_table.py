@@ -358,7 +358,7 @@ matmul_backward = Op(
     "kiln_matmul_backward", "160s160s160s160s160s160s160s160s160s160s160si?3xQ",
     [
         ("in", "a", ""), ("in", "b", ""), ("in", "dout", ""), ("in?", "saved", ""), ("out?", "da", "like:a"), ("out?", "db", "like:b"), ("out?", "dbias", "given"),
-        ("in?", "a_scale", ""), ("in?", "b_scale", ""), ("out", "da_scale", "like:a_scale"), ("out", "db_scale", "like:b_scale"),
+        ("in?", "a_scale", ""), ("in?", "b_scale", ""), ("out?", "da_scale", "like:a_scale"), ("out?", "db_scale", "like:b_scale"),
         ("enum", "epilogue", "kiln_epilogue"), ("bool", "is_tf32", ""), ("stream", "stream", ""),
     ],
 )

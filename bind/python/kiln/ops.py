@@ -571,7 +571,9 @@ def matmul_backward(a, b, dout, *, saved=None, a_scale=None, b_scale=None, epilo
         db: as b; without a buffer it is not computed
         dbias: [n] f32; without a buffer it is not computed
         a_scale: of the forward call, or none: [1], [m]
-        b_scale: of the forward call, or none: [1], [n] As a_scale and b_scale; without a buffer they are not computed. They take one more product, the sums of the forward call.
+        b_scale: of the forward call, or none: [1], [n]
+        da_scale: as a_scale; without a buffer it is not computed. Gradients of factors take one more product, the sums of the forward call
+        db_scale: as b_scale; without a buffer it is not computed
         is_tf32: as in the forward call
     """
     return _table.matmul_backward((a, b, dout, saved, da, db, dbias, a_scale, b_scale, da_scale, db_scale, epilogue, is_tf32, None,), stream, device)
