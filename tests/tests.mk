@@ -216,15 +216,15 @@ gpu-fuzz: all $(T)/fuzz_diff
 $(T)/fake_check: tests/fake/check.c tests/fake/plays.h tests/api/api.h src/dev/cuda/abi.h src/back/channel.h $(wildcard src/rt/channel/*.h) $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -Isrc -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
-# kiln bench --against cudnn on a cuDNN that plays the graphs on the host
-$(T)/libfakecudnn.so: tests/fake/libcudnn.c tests/fake/play_cudnn.h src/cli/cudnn.def
+# kiln bench --against: libraries that run on the host
+$(T)/libfakecudnn.so $(T)/libfakecublas.so: $(T)/libfake%.so: tests/fake/lib%.c tests/fake/play_cudnn.h tests/fake/play_numbers.h src/cli/cudnn.def
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -Wall -Wextra -fPIC -shared -Isrc $< -o $@ -lm
-CUDNN_OBJ := $(addprefix $(O)/cli/,cudnn.o cudnn_ops.o bench_cudnn.o bench_load.o bench_time.o) $(OP_SUITES:%.c=$(O)/%.o)
-$(T)/cudnn_check: tests/fake/cudnn_check.c tests/api/api.h src/cli/bench.h src/cli/cudnn.h src/cli/cudnn.def ops/conv/suite.h $(CUDNN_OBJ) $(BUILD)/libkiln-internal.a
+THEIRS_OBJ := $(addprefix $(O)/cli/,cudnn.o cudnn_ops.o bench_cudnn.o bench_cublas.o bench_load.o bench_time.o bench_data.o) $(OP_SUITES:%.c=$(O)/%.o)
+$(T)/theirs_check: tests/fake/theirs_check.c tests/api/api.h src/cli/bench.h src/cli/cudnn.h src/cli/cudnn.def ops/conv/suite.h $(THEIRS_OBJ) $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
-	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -Isrc -I. -D_DEFAULT_SOURCE $< $(CUDNN_OBJ) $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
-test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so $(T)/cudnn_check $(T)/libfakecudnn.so
+	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -Isrc -I. -D_DEFAULT_SOURCE $< $(THEIRS_OBJ) $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
+test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so $(T)/theirs_check $(T)/libfakecudnn.so $(T)/libfakecublas.so
 
 # --- OpenCL: an OpenCL library that runs nothing, and the corpus where a real one is found
 $(T)/libfakeopencl.so: tests/opencl/libopencl.c src/dev/opencl/abi.h

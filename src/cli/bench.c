@@ -1,8 +1,7 @@
 // kiln bench: how fast the operations of the library are on a device. Matrix products and attention
-// are here: a table of sizes with the median time of a call and what that is in floating-point
-// operations; --against has cuBLAS or cuDNN beside it (bench_theirs.c, bench_cudnn.c). The other
-// ops are rows of ops.def: bench_op.c. `make gpu-bench` has more to compare with, and more shapes.
-// Start at cli_bench.
+// are here, in sizes of the command line; --against has another library beside them
+// (bench_theirs.c). The other ops are rows of ops.def: bench_op.c. bench_row.c prints the table of
+// all of them. `make gpu-bench` has more to compare with, and more shapes. Start at cli_bench.
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,25 +50,6 @@ static const struct type_name {
 
 // --- data
 
-// Small numbers of every type by their bits: floats around 1 of both signs, bytes in -8 … 7.
-void bench_fill_random(kiln_type type, uint8_t *to, size_t bytes)
-{
-    uint64_t state = 0x9e3779b97f4a7c15u;
-    for (size_t i = 0; i < bytes; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        uint8_t word = (uint8_t)(state >> 56);
-        size_t size_of = kiln_type_size(type), place = i % size_of;
-        if (type == KILN_I8)
-            to[i] = (uint8_t)((word & 15) - 8);
-        else if (type == KILN_F8E4)
-            to[i] = (uint8_t)((word & 0x87) | 0x30);
-        else if (place == size_of - 1) // sign and exponent
-            to[i] = (uint8_t)((word & 0x80) | (type == KILN_F16 ? 0x38 | (word & 3) : 0x3f));
-        else
-            to[i] = place == size_of - 2 && type != KILN_F16 ? word & 0x7f : word;
-    }
-}
-
 // first: the same buffer of the first set, whose data it gets; NULL: it is that.
 static kiln_status new_buffer(bench *b, set *s, kiln_type type, size_t count, bool is_input,
                               kiln_buffer **out)
@@ -115,12 +95,6 @@ static kiln_status call(void *user, int round)
         return kiln_matmul(b->k, &s->matmul);
     return b->is_backward ? kiln_attention_backward(b->k, &s->backward)
                           : kiln_attention_forward(b->k, &s->forward);
-}
-
-static kiln_status call_cublas(void *user, int round)
-{
-    const bench *b = user;
-    return bench_theirs_matmul(&b->sets[round % b->copies].matmul);
 }
 
 // Rows, columns, length of the sum; 1024: all of them.
@@ -278,6 +252,8 @@ static bool prepare_cudnn(bench *b, int copies, bench_cudnn *dnn)
 static int run_size(bench *b, size s)
 {
     bench_cudnn dnn = {.copies = 0};
+    bench_cublas blas = {.k = NULL};
+    kiln_matmul_desc products[BENCH_COPIES];
     double difference = 0;
     char name[128];
     size_name(b, s, name, sizeof name);
@@ -299,8 +275,13 @@ static int run_size(bench *b, size s)
     bench_calls calls = {.ours = call, .user = b, .copies = &b->copies, .most_copies = copies};
     if (!status && bench_theirs_is_there(&b->table.theirs)) {
         if (b->is_matmul) {
-            calls.theirs = call_cublas;
-            calls.their_user = b;
+            for (int n = 0; n < copies; n++)
+                products[n] = b->sets[n].matmul;
+            if (bench_cublas_prepare(&blas, b->k, !strcmp(b->table.theirs.name, "cublaslt"),
+                                     products, &b->copies)) {
+                calls.theirs = bench_cublas_call;
+                calls.their_user = &blas;
+            }
         } else if (prepare_cudnn(b, copies, &dnn)) {
             calls.theirs = bench_cudnn_call;
             calls.their_user = &dnn;
@@ -312,6 +293,7 @@ static int run_size(bench *b, size s)
     if (!status)
         bench_row_print(&b->table, &r);
     bench_cudnn_free(&dnn);
+    bench_cublas_free(&blas);
     drop_sets(b);
     return status ? cli_fail(b->k, status) : bench_is_same(difference);
 }

@@ -44,8 +44,24 @@ typedef enum bench_loaded { BENCH_LOADED, BENCH_MISSING, BENCH_STRANGE } bench_l
 // bench_load.c: from `file`, or else by the first of the names.
 bench_loaded bench_load(const char *file, const char *const *names, size_t name_count,
                         const char *const *symbols, void *const *slots, size_t count);
-// A product of a description as bench.c has it, by cuBLAS.
-kiln_status bench_theirs_matmul(const kiln_matmul_desc *d);
+
+// --- products by cuBLAS and cuBLASLt (bench_cublas.c), of descriptions as bench.c has them
+const char *bench_cublas_open(kiln *k, const char *file); // NULL, or why it cannot be used
+const char *bench_cublaslt_open(kiln *k, const char *file);
+typedef struct bench_cublas {
+    kiln *k;
+    const kiln_matmul_desc *products; // one for each copy
+    const int *copies;
+    bool is_lt;
+    void *desc, *a, *b, *c; // cuBLASLt's descriptors
+    uint64_t algorithm[8];  // the fastest of its proposals
+    kiln_buffer *workspace;
+} bench_cublas;
+// False: it has no such product.
+bool bench_cublas_prepare(bench_cublas *c, kiln *k, bool is_lt, const kiln_matmul_desc *products,
+                          const int *copies);
+kiln_status bench_cublas_call(void *user, int round);
+void bench_cublas_free(bench_cublas *c);
 
 // --- a table of rows (bench_row.c)
 enum { BENCH_COPIES = 64 };

@@ -1,8 +1,6 @@
 // kiln bench … --against NAME[=FILE]: another library beside ours, opened at run time. Which one is
-// asked for which op is a row of `libraries`; cuBLAS is here, cuDNN in bench_cudnn.c. Where it is
-// not there, a sentence says so, and ours is measured alone. The declarations are ours: nothing of
-// CUDA is needed to build.
-#include <stdint.h>
+// asked for which op is a row of `libraries` (bench_cublas.c, bench_cudnn.c). Where it is not
+// there, a sentence says so, and ours is measured alone.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,98 +9,45 @@
 #include "cli/cli.h"
 #include "cli/cudnn.h"
 
-// --- cuBLAS
-static struct {
-    int (*create)(void **handle);
-    int (*set_stream)(void *handle, void *stream);
-    int (*gemm)(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
-                const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
-                const void *beta, void *c, int c_type, int ldc, int compute, int algo);
-    void *handle;
-} blas;
-
-// What cuBLAS calls the types: cudaDataType_t and cublasComputeType_t.
-static const struct {
-    kiln_type type;
-    bool is_tf32;
-    int in, out, compute;
-} types[] = {{KILN_BF16, false, 14, 14, 68},
-             {KILN_F16, false, 2, 2, 68},
-             {KILN_F32, true, 0, 0, 77},
-             {KILN_F32, false, 0, 0, 68},
-             {KILN_I8, false, 3, 10, 72}};
-
-static const char *cublas_open(kiln *k, const char *file)
-{
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-                                        "/usr/local/cuda/lib64/libcublas.so"};
-    static const char *const symbols[] = {"cublasCreate_v2", "cublasSetStream_v2", "cublasGemmEx"};
-    void *const slots[] = {&blas.create, &blas.set_stream, &blas.gemm};
-    kiln_device_info info;
-    if (kiln_device_info_of(k, &info) || !info.caps.sm)
-        return "cuBLAS runs on cuda devices alone";
-    switch (bench_load(file, names, COUNT(names), symbols, slots, COUNT(symbols))) {
-    case BENCH_LOADED: break;
-    case BENCH_MISSING: return "there is no libcublas.so here; --against cublas=FILE says where";
-    case BENCH_STRANGE: return "libcublas.so is not as it is known";
-    }
-    if (blas.create(&blas.handle) || blas.set_stream(blas.handle, kiln_stream_native(k, NULL)))
-        return "cuBLAS does not start";
-    return NULL;
-}
-
-// Row-major c = a * b is column-major c' = b' * a'; b lies as [n, k].
-kiln_status bench_theirs_matmul(const kiln_matmul_desc *d)
-{
-    const float one = 1, zero = 0;
-    const int32_t whole_one = 1, whole_zero = 0;
-    bool is_whole = kiln_view_type(d->a) == KILN_I8;
-    int m = (int)d->out.sizes[0], n = (int)d->out.sizes[1], depth = (int)d->a.sizes[1];
-    for (size_t t = 0; t < COUNT(types); t++)
-        if (types[t].type == kiln_view_type(d->a) && types[t].is_tf32 == d->is_tf32)
-            return blas.gemm(blas.handle, 1, 0, n, m, depth,
-                             is_whole ? (const void *)&whole_one : &one,
-                             (const void *)(uintptr_t)kiln_buffer_address(d->b.buffer), types[t].in,
-                             depth, (const void *)(uintptr_t)kiln_buffer_address(d->a.buffer),
-                             types[t].in, depth, is_whole ? (const void *)&whole_zero : &zero,
-                             (void *)(uintptr_t)kiln_buffer_address(d->out.buffer), types[t].out, n,
-                             types[t].compute, -1)
-                       ? KILN_E_UNSUPPORTED
-                       : KILN_OK;
-    return KILN_E_UNSUPPORTED;
-}
-
-// --- which library, and what came out
 static const struct library {
     const char *name, *label, *op;
     const char *(*open)(kiln *k, const char *file);
-} libraries[] = {{"cublas", "cuBLAS", "matmul", cublas_open},
+} libraries[] = {{"cublas", "cuBLAS", "matmul", bench_cublas_open},
+                 {"cublaslt", "cuBLASLt", "matmul", bench_cublaslt_open},
                  {"cudnn", "cuDNN", "attention", cudnn_open},
                  {"cudnn", "cuDNN", "conv", cudnn_open}};
 
-static const struct library *library_of(const char *op)
+// "cublas or cublaslt": those of the op.
+static void names_of(const char *op, char *out, size_t room)
 {
+    size_t at = 0;
+    *out = 0;
     for (size_t n = 0; n < COUNT(libraries); n++)
         if (!strcmp(libraries[n].op, op))
-            return &libraries[n];
-    return NULL;
+            at +=
+                (size_t)snprintf(out + at, room - at, "%s%s", at ? " or " : "", libraries[n].name);
 }
 
 int bench_theirs_read(bench_theirs *t, const char *op, const char *word)
 {
-    const struct library *l = library_of(op);
+    char names[64];
     if (!word)
         return EXIT_FINE;
-    if (!l)
+    for (size_t n = 0; n < COUNT(libraries); n++) {
+        const struct library *l = &libraries[n];
+        size_t length = strlen(l->name);
+        if (strcmp(l->op, op) || strncmp(word, l->name, length) ||
+            (word[length] && word[length] != '='))
+            continue;
+        *t = (bench_theirs){.name = l->name, .label = l->label, .why = "it is not open"};
+        if (word[length])
+            t->file = word + length + 1;
+        return EXIT_FINE;
+    }
+    names_of(op, names, sizeof names);
+    if (!*names)
         return cli_usage("bench", "--against has no library for %s", op);
-    size_t length = strlen(l->name);
-    if (strncmp(word, l->name, length) != 0 || (word[length] && word[length] != '='))
-        return cli_usage("bench", "--against is %s or %s=FILE for %s", l->name, l->name, op);
-    *t = (bench_theirs){.name = l->name, .label = l->label};
-    if (word[length])
-        t->file = word + length + 1;
-    t->why = "it is not open";
-    return EXIT_FINE;
+    return cli_usage("bench", "--against is %s for %s, and =FILE where it is", names, op);
 }
 
 void bench_theirs_open(bench_theirs *t, kiln *k, bool is_json)

@@ -1,7 +1,7 @@
-// The graphs that kiln bench gives to cuDNN, on a cuDNN that plays them (libcudnn.c): attention and
-// convolutions have the results of plain loops in double, in every direction; what cannot be is
-// said.
-//     cudnn_check LIBCUDA LIBCUDNN
+// Other libraries beside ours in kiln bench, on a cuDNN and a cuBLAS that run on the host
+// (libcudnn.c, libcublas.c): attention, convolutions and products have the results of plain loops
+// in double, in every direction; what cannot be is said.
+//     theirs_check LIBCUDA LIBCUDNN LIBCUBLAS
 #define _GNU_SOURCE
 #include "api.h"
 
@@ -480,6 +480,108 @@ static void mistakes(void)
     }
 }
 
+// --- products
+static double element(kiln_type type, const uint8_t *data, size_t n)
+{
+    uint16_t bits;
+    float real;
+    int32_t whole;
+    switch (kiln_type_size(type)) {
+    case 1: {
+        int exponent = data[n] >> 3 & 15, sign = data[n] >> 7 ? -1 : 1;
+        double v = exponent ? ldexp((data[n] & 7) + 8, exponent - 10) : ldexp(data[n] & 7, -9);
+        return type == KILN_I8 ? (int8_t)data[n] : sign * v;
+    }
+    case 2: memcpy(&bits, data + 2 * n, 2); return value_of(type, bits);
+    default:
+        memcpy(&real, data + 4 * n, 4);
+        memcpy(&whole, data + 4 * n, 4);
+        return type == KILN_I32 ? whole : real;
+    }
+}
+
+static void product(kiln_type type, bool is_tf32, bool is_lt, bool is_there)
+{
+    enum { M = 5, N = 7, DEPTH = 9 };
+    kiln_type out_type = type == KILN_I8 ? KILN_I32 : type == KILN_F8E4 ? KILN_BF16 : type;
+    kiln_buffer *a = NULL, *b = NULL, *out = NULL;
+    uint8_t left[4 * M * DEPTH], right[4 * N * DEPTH], result[4 * M * N];
+    size_t size = kiln_type_size(type);
+    bench_fill_random(type, left, size * M * DEPTH);
+    bench_fill_random(type, right, size * N * DEPTH);
+    right[0] ^= 1;
+    CHECK(!kiln_buffer_new(k, type, M * DEPTH, &a) && !kiln_buffer_new(k, type, N * DEPTH, &b) &&
+          !kiln_buffer_new(k, out_type, M * N, &out) && !kiln_write(a, 0, left, M * DEPTH) &&
+          !kiln_write(b, 0, right, N * DEPTH));
+    kiln_matmul_desc d = {.a = KILN_VIEW(a, M, DEPTH),
+                          .b = kiln_view_transpose(KILN_VIEW(b, N, DEPTH)),
+                          .out = KILN_VIEW(out, M, N),
+                          .is_tf32 = is_tf32};
+    bench_cublas c;
+    int copies = 1;
+    CHECK(bench_cublas_prepare(&c, k, is_lt, &d, &copies) == is_there);
+    if (is_there) {
+        CHECK(!bench_cublas_call(&c, 0) && !kiln_sync(k) && !kiln_read(out, 0, result, M * N));
+        double apart = 0, most = 0;
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < N; j++) {
+                double sum = 0;
+                for (int p = 0; p < DEPTH; p++)
+                    sum += element(type, left, (size_t)(i * DEPTH + p)) *
+                           element(type, right, (size_t)(j * DEPTH + p));
+                apart = fmax(apart, fabs(sum - element(out_type, result, (size_t)(i * N + j))));
+                most = fmax(most, fabs(sum));
+            }
+        CHECK(most > 0 && apart <= most / 128);
+    }
+    bench_cublas_free(&c);
+    kiln_buffer_free(a);
+    kiln_buffer_free(b);
+    kiln_buffer_free(out);
+}
+
+static void products(const char *library)
+{
+    static const struct {
+        kiln_type type;
+        bool is_tf32, is_in_cublas;
+    } types[] = {{KILN_BF16, false, true}, {KILN_F16, false, true}, {KILN_F32, false, true},
+                 {KILN_F32, true, true},   {KILN_I8, false, true},  {KILN_F8E4, false, false}};
+    CHECK(strstr(bench_cublas_open(k, "/no/such.so"), "--against cublas=FILE"));
+    CHECK(strstr(bench_cublaslt_open(k, "/no/such.so"), "--against cublaslt=FILE"));
+    CHECK(strstr(bench_cublaslt_open(k, getenv("KILN_CUDA_LIBRARY")), "not as it is known"));
+    setenv("FAKE_CUBLAS", "nostart", 1);
+    CHECK(strstr(bench_cublas_open(k, library), "does not start"));
+    CHECK(strstr(bench_cublaslt_open(k, library), "does not start"));
+    setenv("FAKE_CUBLAS", "", 1);
+    CHECK(!bench_cublas_open(k, library) && !bench_cublaslt_open(k, library));
+    for (size_t n = 0; n < sizeof types / sizeof *types; n++) {
+        product(types[n].type, types[n].is_tf32, false, types[n].is_in_cublas);
+        product(types[n].type, types[n].is_tf32, true, true);
+    }
+    setenv("FAKE_CUBLAS", "none", 1);
+    product(KILN_BF16, false, true, false);
+    setenv("FAKE_CUBLAS", "norun", 1);
+    product(KILN_BF16, false, true, false);
+    for (int slow = 0; slow < 2; slow++) { // the other one is chosen
+        uint64_t chosen = 0;
+        kiln_buffer *x = NULL;
+        bench_cublas c;
+        int copies = 1;
+        CHECK(!kiln_buffer_new(k, KILN_BF16, 64, &x));
+        kiln_matmul_desc d = {.a = KILN_VIEW(x, 8, 8),
+                              .b = kiln_view_transpose(KILN_VIEW(x, 8, 8)),
+                              .out = KILN_VIEW(x, 8, 8)};
+        setenv("FAKE_CUBLAS", slow ? "idle,slow=1" : "idle,slow=0", 1);
+        CHECK(bench_cublas_prepare(&c, k, true, &d, &copies));
+        chosen = c.algorithm[0] - 77;
+        CHECK(chosen == (uint64_t)!slow);
+        bench_cublas_free(&c);
+        kiln_buffer_free(x);
+    }
+    setenv("FAKE_CUBLAS", "", 1);
+}
+
 // --- opening
 static void opening(const char *library)
 {
@@ -524,7 +626,7 @@ static void windows(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
+    if (argc != 4)
         return 2;
     setenv("KILN_CUDA_LIBRARY", argv[1], 1);
     setenv("FAKE_CUDA", "", 1);
@@ -541,7 +643,8 @@ int main(int argc, char **argv)
     plans();
     mistakes();
     windows();
+    products(argv[3]);
     kiln_close(k);
-    printf("cudnn: %d passed, %d failed, 0 skipped\n", api_passed, api_failed);
+    printf("theirs: %d passed, %d failed, 0 skipped\n", api_passed, api_failed);
     return api_failed != 0;
 }
