@@ -295,7 +295,7 @@ kiln_status bench_cudnn_compare(bench_cudnn *c, bench_call *ours, void *user, do
         kiln_type type = kiln_view_type(c->results[n]);
         double most = 0, apart = 0;
         for (size_t i = 0; i < count && i < MOST_COMPARED; i++) {
-            double a = value_of(type, mine[n][i]), b = value_of(type, their[n][i]);
+            double a = (double)value_of(type, mine[n][i]), b = (double)value_of(type, their[n][i]);
             double d = mine[n][i] == their[n][i] ? 0 : fabs(a - b);
             apart = larger(apart, d);
             most = fabs(b) > most ? fabs(b) : most;

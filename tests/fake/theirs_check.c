@@ -44,7 +44,7 @@ static double value_of(kiln_type type, uint16_t bits)
     float real;
     memcpy(&real, &wide, sizeof real);
     if (type == KILN_BF16)
-        return real;
+        return (double)real;
     int exponent = bits >> 10 & 31;
     double v = exponent ? ldexp((bits & 1023) + 1024, exponent - 25) : ldexp(bits & 1023, -24);
     return bits >> 15 ? -v : v;
@@ -496,7 +496,7 @@ static double element(kiln_type type, const uint8_t *data, size_t n)
     default:
         memcpy(&real, data + 4 * n, 4);
         memcpy(&whole, data + 4 * n, 4);
-        return type == KILN_I32 ? whole : real;
+        return type == KILN_I32 ? whole : (double)real;
     }
 }
 
