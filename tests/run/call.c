@@ -334,3 +334,18 @@ kernel void call_atomic(u32 *out)
 {
     count_up(&out[thread_x() % 4], block_x() + 2);
 }
+
+// The second array of a function wants more than the first one, in each of its frames.
+static u32 aligned_frames(u32 depth)
+{
+    u8 few[3] = {(u8)depth, 2, 3};
+    _Alignas(64) u32 many[5] = {depth, 1, 2, 3, 4};
+    u32 below = depth ? aligned_frames(depth - 1) : 0;
+    return below * 64 + (u32)((u64)(many + few[1] - 2) & 63) + many[depth % 5] + few[depth % 3];
+}
+
+//! run frames_are_aligned grid=1 block=32 (u32[32])
+kernel block(32) void frames_are_aligned(u32 *out)
+{
+    out[thread_x()] = aligned_frames(thread_x() % 4);
+}

@@ -1,5 +1,5 @@
 // What kernels seldom have: unrolled loops whose end is an inequality or that take wide steps, unions without a member that is all of them, values that
-// loops hand round, frames with arrays of large alignment.
+// loops hand round or leave by, escapes and literals, steps that wrap.
 #include <kiln/kernel.h>
 
 #include "open.h"
@@ -127,21 +127,6 @@ kernel block(32) void unroll_what_folds(u32 *out)
         u32 e = d * 0xc2b2ae35 + i, f = (e << 3 | e >> 29) ^ a, g = f - d * 3, h = g ^ (g >> 16) ^ c;
         out[i * 32 + thread_x()] = h % 1000;
     }
-}
-
-// The second array of a function wants more than the first one, in each of its frames.
-static u32 aligned_frames(u32 depth)
-{
-    u8 few[3] = {(u8)depth, 2, 3};
-    _Alignas(64) u32 many[5] = {depth, 1, 2, 3, 4};
-    u32 below = depth ? aligned_frames(depth - 1) : 0;
-    return below * 64 + (u32)((u64)(many + few[1] - 2) & 63) + many[depth % 5] + few[depth % 3];
-}
-
-//! run frames_are_aligned grid=1 block=32 (u32[32])
-kernel block(32) void frames_are_aligned(u32 *out)
-{
-    out[thread_x()] = aligned_frames(thread_x() % 4);
 }
 
 // Escapes end where C says: an octal one after three digits, a hexadecimal one where its digits do.
