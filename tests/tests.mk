@@ -156,7 +156,7 @@ $(T)/model/model: $(MODEL_OBJ)
 $(T)/model/live: tests/model/live.c src/rt/channel/mailbox.h src/rt/channel/mailbox_host.h src/rt/channel/word.h tests/api/api.h $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(BUILD)/libkiln-internal.a $(LIBS)
-# All states of 4 warps and 4 mailboxes; minutes, and gigabytes of memory. Their output is kept in tests/model/proved.txt.
+# All states of 4 warps and 4 mailboxes; minutes, prove-long also gigabytes of memory. Their output is kept in tests/model/proved.txt.
 .PHONY: prove prove-long
 prove prove-long: $(T)/model/model
 	@MODEL_CC='$(KILN_CC)' sh tests/model/run $(BUILD) $@
