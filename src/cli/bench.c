@@ -425,12 +425,19 @@ int cli_bench(int argc, char **argv)
         case OPT_backward: b.is_backward = true; break;
         case OPT_dim: b.dim = (uint32_t)atoi(args.value); break;
         case OPT_type: type = args.value; break;
+        case OPT_repeat:
+            if (!bench_read_rounds(args.value))
+                return cli_usage("bench", "--repeat is 1 to 999 rounds");
+            break;
         case CLI_WORD:
             if (*what)
                 return cli_usage("bench", "'%s' is one word too many", args.value);
             what = args.value;
             break;
-        default: return EXIT_USAGE;
+        case CLI_BAD: return EXIT_USAGE;
+        default:
+            return cli_no_effect("bench", option, args.given[option], "%s has no such thing",
+                                 first ? first : "it");
         }
     }
     b.is_matmul = !strcmp(what, "matmul");

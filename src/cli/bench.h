@@ -14,6 +14,8 @@ typedef struct bench_times {
 // the calls, so that it can take other data each time.
 typedef kiln_status bench_call(void *user, int round);
 kiln_status bench_measure(kiln *k, bench_call *call, void *user, bench_times *out);
+// --repeat: how many rounds; false: it is no such number.
+bool bench_read_rounds(const char *word);
 // About 5 ms of calls: enough to tell which of several ways is the fastest. 0: it cannot be called.
 double bench_glance(kiln *k, bench_call *call, void *user);
 

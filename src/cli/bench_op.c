@@ -255,6 +255,10 @@ int bench_op(const char *name, int argc, char **argv)
         case OPT_backward: b.pass = PASS_BACKWARD; break;
         case OPT_against: against = args.value; break;
         case OPT_window: window = args.value; break;
+        case OPT_repeat:
+            if (!bench_read_rounds(args.value))
+                return cli_usage("bench", "--repeat is 1 to 999 rounds");
+            break;
         case CLI_WORD:
             if (strcmp(args.value, name) != 0)
                 return cli_usage("bench", "'%s' is one word too many", args.value);

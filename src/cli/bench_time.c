@@ -4,7 +4,8 @@
 
 #include "cli/bench.h"
 
-enum { ROUNDS = 9 };
+enum { ROUNDS = 9, MOST_ROUNDS = 999 };
+static int most_rounds = ROUNDS;
 
 static int by_value(const void *a, const void *b)
 {
@@ -32,15 +33,25 @@ static kiln_status time_calls(kiln *k, bench_call *call, void *user, int count, 
     return status;
 }
 
+bool bench_read_rounds(const char *word)
+{
+    char *end;
+    long rounds = strtol(word, &end, 10);
+    if (end == word || *end || rounds < 1 || rounds > MOST_ROUNDS)
+        return false;
+    most_rounds = (int)rounds;
+    return true;
+}
+
 kiln_status bench_measure(kiln *k, bench_call *call, void *user, bench_times *out)
 {
-    double times[ROUNDS], once = 0;
+    double times[MOST_ROUNDS], once = 0;
     *out = (bench_times){0};
     kiln_status status = time_calls(k, call, user, 1, &once); // compiles
     if (!status)
         status = time_calls(k, call, user, 1, &once);
     int count = once > 0.02 ? 1 : (int)(0.02 / (once > 1e-5 ? once : 1e-5)) + 1;
-    int rounds = once > 1 ? 1 : ROUNDS;
+    int rounds = once > 1 ? 1 : most_rounds;
     for (int i = 0; i < rounds && !status; i++) {
         status = time_calls(k, call, user, count, &times[i]);
         times[i] /= count;
