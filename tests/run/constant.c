@@ -79,3 +79,24 @@ SIGNED(i64, (-9223372036854775807l - 1), 9223372036854775807l)
 //! run {left,right}_{zero,one,ones,eight,odd,half}_{u32,u64} block=16 ($3[16]:edge, $3[288])
 UNSIGNED(u32, 2147483648u)
 UNSIGNED(u64, 9223372036854775808ul)
+
+// What the compiler works out itself: every operator, on integers and on floating numbers.
+static const f64 reals[] = {1.5 - 0.25,     1.0 / 3.0,        7.0 * 0.5,           -2.5 + 1.0,          (f64)(f32)16777217, (f64)(f32)16777217u,
+                            (f64)(i64)-3,   (f64)(f32)-5,     (f64)0xffffffffffff, (f64)(0.1f + 0.2f),  (f64)(1.0f / 3.0f), (f64)(f32)0.1,
+                            1 ? 2.5 : 3.5,  0 ? 2.5 : 3.5,    (f64)(1.0f - 3.0f),  (f64)(3.0f * 0.1f)};
+static const i32 truths[] = {1.5 < 2.0,  1.5 >= 2.0, 2.0 <= 2.0, 2.0 > 1.0, 1.0 == 1.0, 1.0 != 1.0, 2.0f < 1.0f, 3.0f >= 3.0f, !0.0,     !2.5,
+                             3 <= 3,     4 <= 3,     3 < 3,      -1 < 1,    5 > 5,      6 >= 6,     1u <= 2u,    0xffffffffu < 1u, 5 && 0, 0 || 3,
+                             1.5 && 2.0, 0.0 || 0.0, 3 == 3,     3 != 3,    !5,         !0};
+static const i32 wholes[] = {~5,      6 ^ 3,   6 | 9,      12 & 10,   -7 / 2,       -7 % 3,        7 % -4,    (i32)3.99,       (i32)-3.99,    (i32)(u8)300, (i32)(i8)200,
+                             1 << 5,  -16 >> 2, (i32)(0x80000000u >> 31), 5 - 9, 6 * -7, +4, -(-4), (i32)(~0u >> 4), (i32)(u16)~1u, 1 ? 2 : 3, (i32)sizeof(reals[0])};
+static const u64 wides[] = {~0ul, 1ul << 63, 0x123456789abcdef0ul ^ 0xfful, 0xfffffffffffffffful / 10, 0xfffffffffffffffful % 10, (u64)(i64)-1, (u64)1e15, 5ul - 9ul};
+
+//! run worked_out grid=1 block=32 (f64[32], i32[64], u64[32])
+kernel block(32) void worked_out(f64 *a, i32 *b, u64 *c)
+{
+    u32 t = thread_x();
+    a[t] = reals[t % (sizeof reals / sizeof reals[0])];
+    b[t] = truths[t % (sizeof truths / sizeof truths[0])];
+    b[t + 32] = wholes[t % (sizeof wholes / sizeof wholes[0])];
+    c[t] = wides[t % (sizeof wides / sizeof wides[0])];
+}

@@ -236,3 +236,50 @@ kernel block(64) void steps_that_wrap(i64 *out, u64 *more)
     out[thread_x()] = (i64)(i32)(thread_x() * 8192u * 16384u);
     more[thread_x()] = (u64)(thread_x() * 8192u * 32768u);
 }
+
+// A loop that runs once is a block that break and continue leave.
+//! run once_and_out grid=1 block=32 (u32[32]:mod16, u32[32])
+kernel block(32) void once_and_out(const u32 *in, u32 *out)
+{
+    u32 t = thread_x(), x = in[t], sum = 1;
+    do {
+        sum += 2;
+        if (x == 3)
+            break;
+        sum *= 3;
+        if (x > 9)
+            continue;
+        for (u32 i = 0; i < x; i++) {
+            do {
+                if ((i & 1) != 0)
+                    break;
+                sum += i;
+                if (i == 4)
+                    continue;
+                sum ^= 5;
+            } while (0);
+            if (sum > 200)
+                break;
+        }
+        switch (x & 3) {
+        case 0: sum += 7; break;
+        case 1:
+            do {
+                if (x > 4)
+                    break;
+                sum += 11;
+            } while (0);
+            sum += 13;
+            break;
+        default: sum += 17;
+        }
+        if (sum & 1)
+            break;
+        sum += 19;
+    } while (0);
+    do {
+        out[t] = sum;
+        if (t > 40)
+            return;
+    } while (0);
+}
