@@ -71,6 +71,17 @@ static void put_kernel(text *out, const run *r, bool with_arguments)
         text_puts(out, "    exit(main());\n}\n");
 }
 
+bool run_has_main(const run *r)
+{
+    arena *scratch = arena_new();
+    str contents = {0};
+    const char *why;
+    bool has = scratch && file_read(scratch, r->path, 16 << 20, &contents, &why) &&
+               find_main(str_dup(scratch, contents));
+    arena_free(scratch);
+    return has;
+}
+
 int run_wrap_main(run *r)
 {
     arena *scratch = arena_new();

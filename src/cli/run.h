@@ -112,6 +112,7 @@ int run_parse(run *r, int argc, char **argv);
 void run_free(run *r); // what run_parse has made
 
 // --- program.c: --main
+bool run_has_main(const run *r);
 int run_wrap_main(run *r); // makes the text of the kernel that calls main: r->source
 
 // --- prepare.c
