@@ -496,6 +496,24 @@ static void leave_loops(sweep *s, ir_inst_id id, flow at, uint32_t target)
     }
 }
 
+// Is `value` of a loop that the jump `id` to `target` leaves, or, where it is the target, ends?
+// Then threads that leave in different rounds bring different values, even if each round has one.
+static bool is_of_a_round(const sweep *s, ir_inst_id id, ir_inst_id target, ir_ref value)
+{
+    const ir_func *f = s->f;
+    bool ends_target = ir_at(f, id)->op == IR_EXIT;
+    for (ir_region_id r = ir_at(f, id)->parent; r;) {
+        ir_inst_id owner = ir_region_at(f, r)->owner;
+        bool is_left = owner != target || ends_target;
+        if (owner && is_left && ir_at(f, owner)->op == IR_LOOP && is_inside(f, value, owner))
+            return true;
+        if (!owner || owner == target)
+            return false;
+        r = ir_at(f, owner)->parent;
+    }
+    return false;
+}
+
 static void visit_terminator(sweep *s, ir_inst_id id, flow at, escape *out)
 {
     const ir_func *f = s->f;
@@ -507,14 +525,15 @@ static void visit_terminator(sweep *s, ir_inst_id id, flow at, escape *out)
         const ir_inst *x = ir_at(f, i->aux);
         for (uint32_t k = 0; k < i->operand_count; k++) {
             ir_ref v = ir_operand(f, i, k);
-            bool is_other = x->op == IR_LOOP && is_inside(f, v, i->aux);
-            join(s, x->result + k, v, is_other, at, 2 * target);
+            join(s, x->result + k, v, is_of_a_round(s, id, i->aux, v), at, 2 * target);
         }
     } else if (i->op == IR_NEXT) {
         const ir_region *body = ir_region_at(f, ir_at(f, i->aux)->regions);
-        for (uint32_t k = 0; k < i->operand_count; k++)
+        for (uint32_t k = 0; k < i->operand_count; k++) {
+            ir_ref v = ir_operand(f, i, k);
             s->needs_again |=
-                join(s, body->args + k, ir_operand(f, i, k), false, at, 2 * target + 1);
+                join(s, body->args + k, v, is_of_a_round(s, id, i->aux, v), at, 2 * target + 1);
+        }
     }
     if (i->op != IR_NEXT)
         leave_loops(s, id, at, target);
