@@ -6,7 +6,8 @@
 
 pass_fn pass_inline, pass_geometry, pass_sroa, pass_mem2reg, pass_fold, pass_cse, pass_dce;
 pass_fn pass_converge, pass_space, pass_licm, pass_unroll, pass_strength, pass_ifconv, pass_vector;
-pass_fn pass_set2reg, pass_addr, pass_remark, pass_bounds, pass_device, pass_exits;
+pass_fn pass_unroll_asked, pass_set2reg, pass_addr, pass_remark, pass_bounds, pass_device,
+    pass_exits;
 
 // constant.c: false when the function stores to constant memory; a diagnostic says where (ds may be
 // NULL).

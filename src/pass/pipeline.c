@@ -40,6 +40,8 @@ const pass_row pass_list[] = {
     {"licm",     pass_licm,     FULL, "moves what does not change out of loops"},
     {"unroll",   pass_unroll,   FULL, "counted loops become straight code"},
     {"fold",     pass_fold,     FULL, "again: counters are constants now"},
+    {"unroll",   pass_unroll_asked, FULL, "again: counts that the counters of outer loops decide"},
+    {"fold",     pass_fold,     FULL, "again"},
     {"sroa",     pass_sroa,     FULL, "again: array indices are constants now"},
     {"mem2reg",  pass_mem2reg,  FULL, "again"},
     {"space",    pass_space,    FULL, "again: pointers that stood in arrays"},

@@ -35,6 +35,7 @@ typedef struct unroller {
     vec(uint32_t) copies;   // instructions that it stands for beside itself
     bool has_copies;
     bool changed;
+    bool only_asked; // loops that `#pragma unroll` wants gone, no others
 } unroller;
 
 static uint32_t copies_of(const unroller *u, ir_inst_id id)
@@ -575,7 +576,7 @@ static uint32_t copies_inside(const unroller *u, ir_region_id region)
 // Rounds to write out, or -1: leave it a loop.
 static int64_t rounds_to_write(unroller *u, const loop_info *l, int asked)
 {
-    if (asked == 1)
+    if (asked == 1 || (u->only_asked && asked != -1))
         return -1;
     int64_t trips = loop_trips(u->f, l, MOST_TRIPS);
     if (trips < 0)
@@ -615,21 +616,31 @@ static void unroll_region(unroller *u, ir_region_id region)
             // Inner loops may have constant counts now.
             if (l.has_loop)
                 next = before ? ir_at(f, before)->next : ir_region_at(f, region)->first;
-        } else if (asked > 1) {
+        } else if (asked > 1 && !u->only_asked) {
             unroll_by(u, &l, asked);
         }
     }
 }
 
-bool pass_unroll(ir_func *f, pass_ctx *ctx)
+static bool unroll(ir_func *f, pass_ctx *ctx, bool only_asked)
 {
     bool has_loop = false;
     for (uint32_t id = 1; id < f->insts.len && !has_loop; id++)
         has_loop = f->insts.at[id].op == IR_LOOP;
     if (!has_loop)
         return false;
-    unroller u = {.f = f, .scratch = ctx->scratch};
+    unroller u = {.f = f, .scratch = ctx->scratch, .only_asked = only_asked};
     mark_locals(&u);
     unroll_region(&u, f->body);
     return u.changed;
+}
+
+bool pass_unroll(ir_func *f, pass_ctx *ctx)
+{
+    return unroll(f, ctx, false);
+}
+
+bool pass_unroll_asked(ir_func *f, pass_ctx *ctx)
+{
+    return unroll(f, ctx, true);
 }
