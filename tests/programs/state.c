@@ -113,5 +113,9 @@ int main(void)
         printf("%d%s", l->value, l->next ? "," : "\n");
     printf("%d %d %d %d\n", watched, sum_of(4, 1, 20, 300, -4000), fixed.depth,
            memcmp(&fixed, &config, 4) > 0);
+    char *made = NULL;
+    int length = asprintf(&made, "%s %d %.3f", names[1], calls, config.scale);
+    printf("%d %s\n", length, made);
+    free(made);
     return head->value + calls * 10;
 }

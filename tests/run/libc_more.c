@@ -79,14 +79,13 @@ kernel void libc_tokens(i32 *out)
 kernel void libc_copies(i32 *out)
 {
     u32 i = thread_x();
-    char *whole = strdup(line + i), *part = strndup(line + i, i), *text = NULL;
-    i32 *o = out + 3 * i, length = asprintf(&text, "%u of %s, %.*f", i, line, (int)i, (f64)i / 3);
+    char *whole = strdup(line + i), *part = strndup(line + i, i);
+    i32 *o = out + 3 * i;
     o[0] = whole ? (i32)strlen(whole) + whole[2] : -1;
     o[1] = part ? (i32)strlen(part) + part[0] : -1;
-    o[2] = text ? length * 1000 + (i32)strlen(text) + text[length - 1] : -1;
+    o[2] = whole && part ? strcmp(whole, part) > 0 : -1;
     free(whole);
     free(part);
-    free(text);
     void *block = NULL;
     o[1] += !posix_memalign(&block, 256, 40) && (u64)(uintptr_t)block % 256 == 0 ? 1000 : 0;
     i32 *numbers = reallocarray(block, i + 100, sizeof *numbers);
