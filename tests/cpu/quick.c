@@ -15,7 +15,8 @@
 static const char *const interpreted[][2] = {{"tests/run/fragment.c", "bytes"},
                                              {"tests/run/heap.c", "heap_tree"},
                                              {"tests/run/heap.c", "heap_grow"},
-                                             {"tests/run/heap.c", "heap_calls"}};
+                                             {"tests/run/heap.c", "heap_calls"},
+                                             {"tests/run/libc_more.c", "libc_copies"}};
 
 typedef struct tally {
     unsigned passed, failed;
