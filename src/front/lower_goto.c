@@ -41,6 +41,33 @@ static void clear_skipped(lower *l, const ast_stmt *s, const part *p)
     }
 }
 
+// loop { block { … exit loop } next loop }: what jumps back leaves the block
+typedef struct rounds {
+    jump loop, again;
+    ir_region_id outer, inside;
+} rounds;
+
+static rounds begin_rounds(lower *l)
+{
+    rounds r = {.outer = l->at.region};
+    r.loop.inst = ir_control(&l->at, IR_LOOP, NULL, 0, 1, NULL, 0);
+    lower_enter(l, ir_at(l->func, r.loop.inst)->regions);
+    r.inside = l->at.region;
+    r.again.inst = ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0);
+    lower_enter(l, ir_at(l->func, r.again.inst)->regions);
+    return r;
+}
+
+static void end_rounds(lower *l, rounds *r, span at)
+{
+    if (!l->is_dead)
+        lower_leave(l, &r->loop, NULL, 0);
+    lower_resume(l, r->inside, r->again.is_used, at);
+    if (!l->is_dead)
+        ir_next(&l->at, r->loop.inst, NULL, 0);
+    lower_resume(l, r->outer, r->loop.is_used, at);
+}
+
 static void lower_part(lower *l, const ast_stmt *s, parts *all, part *p)
 {
     ir_region_id outer = l->at.region;
@@ -59,21 +86,11 @@ static void lower_part(lower *l, const ast_stmt *s, parts *all, part *p)
         lower_resume(l, outer, ahead.is_used, at);
         return;
     }
-    // loop { block { statements; exit loop } next loop }: what jumps back leaves the block
-    jump loop = {ir_control(&l->at, IR_LOOP, NULL, 0, 1, NULL, 0), false};
-    lower_enter(l, ir_at(l->func, loop.inst)->regions);
-    jump again = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
-    ir_region_id inside = l->at.region;
-    lower_enter(l, ir_at(l->func, again.inst)->regions);
-    p->label->again = &again;
+    rounds r = begin_rounds(l);
+    p->label->again = &r.again;
     lower_range(l, s, all, p->from, p->to);
     p->label->again = NULL;
-    if (!l->is_dead)
-        lower_leave(l, &loop, NULL, 0);
-    lower_resume(l, inside, again.is_used, at);
-    if (!l->is_dead)
-        ir_next(&l->at, loop.inst, NULL, 0);
-    lower_resume(l, outer, loop.is_used, at);
+    end_rounds(l, &r, at);
 }
 
 static void lower_range(lower *l, const ast_stmt *s, parts *all, uint32_t from, uint32_t to)
@@ -109,21 +126,16 @@ static void lower_section(lower *l, const ast_stmt *s, place entry, uint32_t num
     lower_resume(l, outer, true, s->at);
 }
 
-// entry = 0; loop { block { sections; exit loop } next loop }
+// entry = 0; rounds of all sections
 static void lower_rounds(lower *l, const ast_stmt *s)
 {
     uint32_t count = s->labels.len, from = 0;
     place entry = lower_temp(l, type_scalar(TY_U32), s->at);
     clear_skipped(l, s, &(part){.to = s->body.len});
     lower_store(l, entry, ir_i32(l->func, 0));
-    ir_region_id outer = l->at.region;
-    jump loop = {ir_control(&l->at, IR_LOOP, NULL, 0, 1, NULL, 0), false};
-    lower_enter(l, ir_at(l->func, loop.inst)->regions);
-    jump again = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
-    ir_region_id inside = l->at.region;
-    lower_enter(l, ir_at(l->func, again.inst)->regions);
+    rounds r = begin_rounds(l);
     for (uint32_t i = 0; i < count; i++) {
-        s->labels.at[i]->again = &again;
+        s->labels.at[i]->again = &r.again;
         s->labels.at[i]->entry = entry.base;
         s->labels.at[i]->number = i + 1;
     }
@@ -134,11 +146,7 @@ static void lower_rounds(lower *l, const ast_stmt *s)
     }
     for (uint32_t i = 0; i < count; i++)
         s->labels.at[i]->again = NULL;
-    lower_leave(l, &loop, NULL, 0);
-    lower_resume(l, inside, again.is_used, s->at);
-    if (!l->is_dead)
-        ir_next(&l->at, loop.inst, NULL, 0);
-    lower_resume(l, outer, loop.is_used, s->at);
+    end_rounds(l, &r, s->at);
 }
 
 void lower_labelled_block(lower *l, const ast_stmt *s)
