@@ -38,6 +38,7 @@ static const char source[] =
     "kernel block(32) void hide(u64 *in, f32 *x) { if (thread_x() == 0) { u64 n = in[0]; in[0] = "
     "0; "
     "x[n] = 1; } }\n"
+    "kernel block(32) void aim(u64 at) { if (thread_x() == 3) *(u32 *)at = 1; }\n"
     "kernel block(32) void forever(volatile u32 *x) { while (x[0] == 0) { } }\n"
     "kernel block(32) void talk(u32 n) { if (thread_x() == 0) printf(\"%u\\n\", n); }\n";
 
@@ -256,6 +257,33 @@ static void *on_small_stack(void *unused)
     return NULL;
 }
 
+// What a kernel writes close to its thread's stack need not be its stack.
+static void *beside_the_stack(void *behind)
+{
+    kiln *k = open_cpu();
+    kiln_module *m = api_compile(k, source, 0);
+    kiln_arg at[] = {kiln_arg_i64(KILN_U64, (int64_t)(uintptr_t)behind)};
+    FAILS("aim", 1, at, "K6020", "outside every buffer", "thread (3, 0, 0)");
+    kiln_close(k);
+    return NULL;
+}
+
+static void stack_with_a_page_behind(void)
+{
+    size_t bytes = 16 << 20, edge = 1 << 16;
+    char *memory = (char *)mmap(NULL, bytes + edge, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED && !mprotect(memory + bytes, edge, PROT_NONE));
+    pthread_attr_t own;
+    pthread_attr_init(&own);
+    pthread_t id;
+    CHECK(!pthread_attr_setstack(&own, memory, bytes));
+    CHECK(!pthread_create(&id, &own, beside_the_stack, memory + bytes));
+    pthread_join(id, NULL);
+    pthread_attr_destroy(&own);
+    munmap(memory, bytes + edge);
+}
+
 static void threads(void)
 {
     pthread_t ids[4];
@@ -334,6 +362,7 @@ int main(void)
             messages(optimise ? 1 : -1);
         own_handler();
         threads();
+        stack_with_a_page_behind();
         default_action();
         float_state();
         own_faults = 0;

@@ -98,16 +98,17 @@ void blame_fault(kiln_kernel *kernel, const rt_launch *l, const fault_note *note
                  uint64_t block_rank, uint32_t warp, interp_error *out)
 {
     interp_error seen;
+    if (ask_interpreter(kernel, l, block_rank, &seen)) {
+        *out = seen;
+        return;
+    }
+    // Only now: a buffer may end close to a stack, and what is used behind it looks the same.
     if (note->is_stack) {
         *out = (interp_error){.code = K6004, .file = "", .block_rank = block_rank};
         cpu_add_text(out,
                      "kernel '%s': its machine code needs more stack than the %d KiB it is given: "
                      "split the kernel, or keep fewer values alive across barriers and loops",
                      kernel->name, FIBER_STACK >> 10);
-        return;
-    }
-    if (ask_interpreter(kernel, l, block_rank, &seen)) {
-        *out = seen;
         return;
     }
     uint32_t threads = l->block[0] * l->block[1] * l->block[2], last = warp * 32 + 31;
