@@ -11,11 +11,16 @@ typedef struct host_maker {
     uint64_t in_bytes, given_bytes;
 } host_maker;
 
+// The type has been reported: nothing is said again.
+static const char reported[] = "";
+
 // Appends " type@offset" for every scalar of `t`; NULL, or why it cannot travel.
 static const char *add_scalars(host_maker *m, const type *t, uint64_t offset, uint32_t *count)
 {
     const type *def = type_def(t);
     const char *why = NULL;
+    if (t->kind == TY_POISON)
+        return reported;
     if (is_pointer(t))
         return "an address means nothing on the other side";
     if (t->kind == TY_UNION || t->kind == TY_FUNC || t->kind == TY_TENSOR_MAP)
@@ -61,6 +66,8 @@ static const char *add_object(host_maker *m, char kind, const type *t)
 
 static void wrong_type(host_maker *m, span at, const type *t, const char *role, const char *why)
 {
+    if (why == reported)
+        return;
     diag *d = diag_raise(m->f->diags, K2309, at, "'%s' cannot be %s of a host function",
                          T_OF(m->f, t), role);
     diag_label(d, at, "%s", why);
