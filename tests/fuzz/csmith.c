@@ -3,8 +3,8 @@
 // Csmith writes a C program: types, variables at file scope, functions, and a main that calls
 // func_1 and then sums up all variables. A kernel has no variables at file scope, so they become
 // the members of a struct that every function gets as its first argument, in local, shared or
-// global memory; main becomes a function. A loop that runs out of fuel ends, here as there. Start
-// reading at csmith_write.
+// global memory; main becomes a function. A loop that runs out of fuel ends, here as there, and a
+// goto is not taken. Start reading at csmith_write.
 #include "fuzz/csmith_profile.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@ const char csmith_prelude[] = "#include <kiln/kernel.h>\n"
 
 static const char command[] =
     "d=$(mktemp -d) && cd \"$d\" && csmith --seed %llu --no-argc --no-volatiles "
-    "--no-volatile-pointers --no-consts --no-const-pointers --no-jumps --no-packed-struct "
+    "--no-volatile-pointers --no-consts --no-const-pointers --jumps --no-packed-struct "
     "--no-builtins --max-funcs %u --max-block-depth %u --max-expr-complexity %u "
     "2>/dev/null; rm -rf \"$d\""; // Csmith leaves a file where it runs
 
@@ -170,6 +170,8 @@ static void convert(FILE *from, unsigned number, FILE *types, FILE *members, FIL
             variable(line, number, members, values);
         else if (begins(line, "int main"))
             fprintf(functions, "static int run_%u(globals_%u *G, u64 *hash)\n", number, number);
+        else if (part != VARIABLES && begins(text, "goto "))
+            fprintf(functions, "if (--G->fuel >= 0) %s", text);
         else if (part != VARIABLES)
             write_line(line, number, is_declaration, functions);
         if (is_loop && *text == '{')

@@ -113,6 +113,13 @@ static void literal(gen *g, gen_type t)
     }
 }
 
+void gen_as(gen *g, gen_type to, gen_type from, const char *text)
+{
+    bool saturates = is_float(from) && !is_float(to) && to != GT_BOOL;
+    gen_write(g, saturates ? "TO(" : "(");
+    gen_write(g, "%s%s%s%s", type_names[to], saturates ? ", " : ")", text, saturates ? ")" : "");
+}
+
 static bool variable(gen *g, gen_type t)
 {
     uint32_t fits[GEN_MAX_VARS], others[GEN_MAX_VARS], n = 0, other_count = 0;
@@ -131,9 +138,7 @@ static bool variable(gen *g, gen_type t)
     if (!other_count || gen_chance(g, 20))
         return false;
     const gen_var *v = &g->vars[others[gen_below(g, other_count)]];
-    bool saturates = is_float(v->type) && !is_float(t) && t != GT_BOOL;
-    gen_write(g, saturates ? "TO(" : "(");
-    gen_write(g, "%s%s%s%s", type_names[t], saturates ? ", " : ")", v->text, saturates ? ")" : "");
+    gen_as(g, t, v->type, v->text);
     return true;
 }
 

@@ -20,12 +20,6 @@ typedef struct program {
     uint32_t calls; // left to the function that is written
 } program;
 
-static void line(gen *g)
-{
-    for (int i = 0; i < g->indent; i++)
-        gen_write(g, "    ");
-}
-
 static void head(const program *p, uint32_t function)
 {
     const kind *k = &p->kinds[p->kind_of[function]];
@@ -69,7 +63,7 @@ static void call(program *p, const char *fuel, const char *box)
         which = !which;
     const kind *k = &p->kinds[which];
     uint32_t name = g->next_name;
-    line(g);
+    gen_line(g);
     gen_write(g, "%s v%u = ", gen_type_name(k->result), name);
     callee(p, which);
     gen_write(g, "(%s, ", fuel);
@@ -86,7 +80,7 @@ static void deeper(program *p)
     gen *g = p->g;
     bool loops = gen_chance(g, 30);
     uint32_t before = g->var_count, counter = g->next_name++;
-    line(g);
+    gen_line(g);
     if (loops)
         gen_write(g, "for (u32 v%u = 0; v%u < 2 && fuel > 0; v%u++) {\n", counter, counter,
                   counter);
@@ -94,22 +88,22 @@ static void deeper(program *p)
         gen_write(g, "if (fuel > 0) {\n");
     g->indent++;
     if (gen_chance(g, 40)) {
-        line(g);
+        gen_line(g);
         gen_write(g, "if (");
         gen_condition(g, 2);
         gen_write(g, loops ? ") %s;\n" : ") { box[1] += 3; }\n",
                   gen_chance(g, 50) ? "continue" : "break");
     }
     call(p, "fuel - 1", gen_chance(g, 50) ? "own" : "box");
-    gen_statement(g, 1);
-    line(g);
+    gen_divergent(g, 1, false);
+    gen_line(g);
     gen_write(g, "box[%u] += (u32)%s;\n", gen_below(g, BOX), "fuel");
-    line(g);
+    gen_line(g);
     gen_write(g, "own[%u] ^= (u32)(i64)(", gen_below(g, BOX));
     gen_expr(g, GT_I64, 2);
     gen_write(g, ");\n");
     g->indent--;
-    line(g);
+    gen_line(g);
     gen_write(g, "}\n");
     g->var_count = before;
     p->calls--;
@@ -128,18 +122,19 @@ static void body(program *p, uint32_t function)
     named(g, "a", k->params[0], 0);
     named(g, "b", k->params[1], 0);
     named(g, "box", GT_U32, BOX)->is_local = false;
-    line(g);
+    gen_line(g);
     gen_write(g, "u32 own[%u] = {fuel, box[0], 7, (u32)%u};\n", BOX, gen_below(g, 1000));
     named(g, "own", GT_U32, BOX);
+    gen_open_tail(g, k->result);
     p->calls = 1 + gen_below(g, MOST_CALLS);
     g->budget = 1 + gen_below(g, 5);
     while (g->budget || p->calls) {
         if (p->calls && gen_chance(g, 50))
             deeper(p);
         else
-            gen_statement(g, 2);
+            gen_divergent(g, 2, false);
         if (gen_chance(g, 20)) {
-            line(g);
+            gen_line(g);
             gen_write(g, "if (");
             gen_condition(g, 2);
             gen_write(g, ") { return ");
@@ -147,12 +142,10 @@ static void body(program *p, uint32_t function)
             gen_write(g, "; }\n");
         }
     }
-    line(g);
+    gen_close_tail(g);
+    gen_line(g);
     gen_write(g, "box[own[1] & 3] += own[2] + own[3];\n");
-    line(g);
-    gen_write(g, "return ");
-    gen_expr(g, k->result, 3);
-    gen_write(g, ";\n}\n\n");
+    gen_last_return(g);
 }
 
 static void tables(program *p)
@@ -174,7 +167,7 @@ static void tables(program *p)
 
 static void put_result(gen *g, uint32_t index, const gen_var *v)
 {
-    line(g);
+    gen_line(g);
     if (v->type == GT_F32)
         gen_write(g, "singles[id * 4 + %u] = %s;\n", index & 3, v->text);
     else if (v->type == GT_F64)
@@ -214,9 +207,9 @@ static void kernel_of(program *p)
         char fuel[40];
         snprintf(fuel, sizeof fuel, "%s %% %u", gen_chance(g, 60) ? "id" : "own[0]",
                  2 + gen_below(g, 3));
-        gen_statement(g, 2);
+        gen_divergent(g, 2, false);
         if (is_divergent) {
-            line(g);
+            gen_line(g);
             gen_write(g, "if (");
             gen_condition(g, 2);
             gen_write(g, ") {\n");
@@ -226,7 +219,7 @@ static void kernel_of(program *p)
         put_result(g, made, &g->vars[g->var_count - 1]);
         if (is_divergent) {
             g->indent--;
-            line(g);
+            gen_line(g);
             gen_write(g, "}\n");
             g->var_count = before;
         }
@@ -239,7 +232,10 @@ static void kernel_of(program *p)
 bool gen_calls(uint64_t seed, unsigned number, FILE *out)
 {
     static const uint32_t blocks[] = {32, 64, 40, 33, 16, 7};
-    gen state = {.out = out, .random = seed * 0x2545f4914f6cdd1du + 3, .number = number},
+    gen state = {.out = out,
+                 .random = seed * 0x2545f4914f6cdd1du + 3,
+                 .number = number,
+                 .next_name = 1},
         *g = &state;
     program p = {.g = g, .count = 1 + gen_below(g, MOST_FUNCTIONS)};
     g->block = blocks[gen_below(g, 6)];

@@ -1,14 +1,15 @@
 // Profile `memory`: programs that mostly load and store, over few small arrays and with indices
 // close to each other, so that aliasing, forwarding, splitting, hoisting and vectorising meet. What
 // people write: swaps, rows and columns, records member by member, pointers into the same array,
-// walking pointers, punning, calls with pointers and with records by value, early exits, every form
-// of switch. A thread has parts of its own of global and shared memory; threads meet across
-// barriers. Start reading at gen_memory.
+// walking pointers, punning, calls with pointers and with records by value, early exits, also by
+// goto out of nests, every form of switch. A thread has parts of its own of global and shared
+// memory; threads meet across barriers. Start reading at gen_memory.
 #include "fuzz/gen_place.h"
 
 #include <string.h>
 
 static void statement(mem *m, int depth, bool in_loop);
+static void leave(mem *m, bool in_loop);
 
 // --- results
 // A sum to which every member of a record adds that is no record itself.
@@ -57,8 +58,11 @@ static void block_of(mem *m, int depth, bool in_loop, uint32_t most)
 {
     uint32_t places = m->place_count, names = m->name_count;
     open_block(m);
-    for (uint32_t i = 0, n = 1 + mem_below(m, most); i < n; i++)
+    for (uint32_t i = 0, n = 1 + mem_below(m, most); i < n; i++) {
         statement(m, depth, in_loop);
+        if (m->g.label_count && mem_chance(m, 25))
+            leave(m, in_loop);
+    }
     if (m->name_count > names && mem_chance(m, 50))
         tell(m, &m->names[names + mem_below(m, m->name_count - names)], NULL);
     close_block(m);
@@ -119,7 +123,15 @@ static void counted_loop(mem *m, int depth)
         mem_write(m, "); %s += 2)", i);
     }
     mem_add_name(m, i, GT_U32, bound);
+    uint32_t labels = m->g.label_count;
+    if (labels < GEN_MAX_LABELS && mem_chance(m, 25)) // behind the loop
+        m->g.labels[m->g.label_count++].name = mem_fresh(m);
     block_of(m, depth - 1, true, 4);
+    if (m->g.label_count > labels) {
+        mem_line(m);
+        mem_write(m, "l%u: ;\n", m->g.labels[labels].name);
+    }
+    m->g.label_count = labels;
     m->place_count = places;
     m->name_count = names;
 }
@@ -163,7 +175,10 @@ static void leave(mem *m, bool in_loop)
         mem_write(m, "; }\n");
         return;
     }
-    mem_write(m, ") { %s; }\n", !in_loop ? ";" : mem_chance(m, 50) ? "break" : "continue");
+    if (m->g.label_count && mem_chance(m, 50))
+        mem_write(m, ") { goto l%u; }\n", m->g.labels[mem_below(m, m->g.label_count)].name);
+    else
+        mem_write(m, ") { %s; }\n", !in_loop ? ";" : mem_chance(m, 50) ? "break" : "continue");
 }
 
 // Labels in any order, default anywhere or nowhere, several labels, falling through, values of

@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-static void divergent(gen *g, int depth, bool in_loop);
-
-static void line(gen *g)
+void gen_line(gen *g)
 {
     for (int i = 0; i < g->indent; i++)
         gen_write(g, "    ");
@@ -22,11 +20,11 @@ static void open_block(gen *g)
 static void close_block(gen *g)
 {
     g->indent--;
-    line(g);
+    gen_line(g);
     gen_write(g, "}\n");
 }
 
-static gen_var *declare(gen *g, gen_type t, uint32_t length)
+gen_var *gen_declare(gen *g, gen_type t, uint32_t length)
 {
     if (g->var_count == GEN_MAX_VARS)
         g->var_count--;
@@ -40,18 +38,18 @@ static gen_var *declare(gen *g, gen_type t, uint32_t length)
 static void new_variable(gen *g, int depth)
 {
     gen_type t = gen_any_type(g);
-    line(g);
+    gen_line(g);
     gen_write(g, "%s v%u = ", gen_type_name(t), g->next_name);
     gen_expr(g, t, depth);
     gen_write(g, ";\n");
-    declare(g, t, 0);
+    gen_declare(g, t, 0);
 }
 
 static void new_array(gen *g)
 {
     gen_type t = gen_any_type(g);
     uint32_t length = 2u << gen_below(g, 3);
-    line(g);
+    gen_line(g);
     gen_write(g, "%s v%u[%u] = {", gen_type_name(t), g->next_name, length);
     for (uint32_t i = 0; i < length; i++) {
         if (i)
@@ -59,7 +57,7 @@ static void new_array(gen *g)
         gen_expr(g, t, gen_chance(g, 30) ? 1 : 0);
     }
     gen_write(g, "};\n");
-    declare(g, t, length);
+    gen_declare(g, t, length);
 }
 
 // A struct or union of integers (a float's NaN has no fixed bits), or a nested struct.
@@ -67,7 +65,7 @@ static void new_record(gen *g)
 {
     uint32_t name = g->next_name++;
     if (gen_chance(g, 30)) {
-        line(g);
+        gen_line(g);
         gen_write(g, "union { u64 l; u32 w[2]; u16 h[4]; u8 b[8]; i8 s[8]; } v%u = {", name);
         if (gen_chance(g, 50)) {
             gen_write(g, ".l = ");
@@ -87,13 +85,13 @@ static void new_record(gen *g)
         } members[] = {
             {"l", GT_U64, 0}, {"w", GT_U32, 2}, {"h", GT_U16, 4}, {"b", GT_U8, 8}, {"s", GT_I8, 8}};
         for (uint32_t i = 0; i < 5; i++) {
-            gen_var *v = declare(g, members[i].type, members[i].length);
+            gen_var *v = gen_declare(g, members[i].type, members[i].length);
             snprintf(v->text, sizeof v->text, "v%u.%s", name, members[i].member);
         }
         return;
     }
     gen_type a = gen_any_type(g), b = gen_any_type(g), c = gen_any_type(g);
-    line(g);
+    gen_line(g);
     gen_write(g, "struct { %s a; struct { %s b; %s c[4]; } in; } v%u = {", gen_type_name(a),
               gen_type_name(b), gen_type_name(c), name);
     gen_expr(g, a, 1);
@@ -102,9 +100,9 @@ static void new_record(gen *g)
     gen_write(g, ", {[2] = ");
     gen_expr(g, c, 1);
     gen_write(g, "}}};\n");
-    snprintf(declare(g, a, 0)->text, 40, "v%u.a", name);
-    snprintf(declare(g, b, 0)->text, 40, "v%u.in.b", name);
-    snprintf(declare(g, c, 4)->text, 40, "v%u.in.c", name);
+    snprintf(gen_declare(g, a, 0)->text, 40, "v%u.a", name);
+    snprintf(gen_declare(g, b, 0)->text, 40, "v%u.in.b", name);
+    snprintf(gen_declare(g, c, 4)->text, 40, "v%u.in.c", name);
 }
 
 static void new_pointer(gen *g)
@@ -114,7 +112,7 @@ static void new_pointer(gen *g)
     if (v.is_constant || !v.is_local)
         return;
     uint32_t name = g->next_name++;
-    line(g);
+    gen_line(g);
     gen_write(g, "%s *v%u = ", gen_type_name(v.type), name);
     if (v.length) {
         const gen_var *o = &g->vars[gen_below(g, g->var_count)];
@@ -138,7 +136,7 @@ static void new_pointer(gen *g)
         gen_write(g, "&%s", v.text);
     }
     gen_write(g, ";\n");
-    gen_var *p = declare(g, v.type, 0);
+    gen_var *p = gen_declare(g, v.type, 0);
     snprintf(p->text, sizeof p->text, "(*v%u)", name);
     p->is_local = false;
 }
@@ -165,7 +163,7 @@ static void assign(gen *g, int depth)
     char text[40];
     memcpy(text, v->text, sizeof text);
     uint32_t length = v->length, k = gen_below(g, 8);
-    line(g);
+    gen_line(g);
     if (!length && gen_chance(g, 15) && t != GT_BOOL) {
         const char *step = k & 2 ? "++" : "--";
         gen_write(g, "%s%s%s;\n", k & 1 ? "" : step, text, k & 1 ? step : "");
@@ -188,20 +186,20 @@ static void block_of(gen *g, int depth, bool in_loop, uint32_t most)
     uint32_t before = g->var_count;
     open_block(g);
     for (uint32_t i = 0, n = 1 + gen_below(g, most); i < n && g->budget; i++)
-        divergent(g, depth, in_loop);
+        gen_divergent(g, depth, in_loop);
     close_block(g);
     g->var_count = before;
 }
 
 static void if_else(gen *g, int depth, bool in_loop)
 {
-    line(g);
+    gen_line(g);
     gen_write(g, "if (");
     gen_condition(g, 3);
     gen_write(g, ")");
     block_of(g, depth - 1, in_loop, 3);
     if (gen_chance(g, 50)) {
-        line(g);
+        gen_line(g);
         gen_write(g, "else");
         block_of(g, depth - 1, in_loop, 3);
     }
@@ -213,7 +211,7 @@ static void counted_loop(gen *g, int depth)
     gen_type t = counters[gen_below(g, 7)];
     uint32_t before = g->var_count, name = g->next_name, step = 1 + gen_below(g, 3);
     const char *type = gen_type_name(t);
-    line(g);
+    gen_line(g);
     if (gen_chance(g, 25)) { // downwards; an unsigned counter stops at 0 because its steps fit
         gen_write(g, "for (%s v%u = %u; v%u > 0", type, name, step * (1 + gen_below(g, 4)), name);
     } else {
@@ -237,7 +235,7 @@ static void counted_loop(gen *g, int depth)
         gen_write(g, "; v%u%s)", name, is_up ? "++" : "--");
     else
         gen_write(g, "; v%u %s= %u)", name, is_up ? "+" : "-", step);
-    declare(g, t, 0)->is_constant = true;
+    gen_declare(g, t, 0)->is_constant = true;
     block_of(g, depth - 1, true, 4);
     g->var_count = before;
 }
@@ -253,14 +251,14 @@ static void walk(gen *g)
     } inputs[] = {{"a0", GT_I32}, {"a1", GT_U8}, {"a2", GT_U64}, {"a3", GT_F32}, {"a4", GT_F64}};
     uint32_t k = gen_below(g, 5), name = g->next_name++, sum = g->next_name;
     const char *type = gen_type_name(inputs[k].type);
-    line(g);
+    gen_line(g);
     gen_write(g, "const %s *v%u = %s + (", type, name, inputs[k].name);
     gen_index(g, 32, 2);
     gen_write(g, ");\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "%s v%u = 0;\n", type, sum);
-    declare(g, inputs[k].type, 0);
-    line(g);
+    gen_declare(g, inputs[k].type, 0);
+    gen_line(g);
     gen_write(g, "for (const %s *v%u = v%u + (", type, g->next_name, name);
     gen_index(g, 16, 2);
     gen_write(g, "); v%u < v%u;) { v%u %s *v%u++; }\n", name, g->next_name, sum,
@@ -272,10 +270,10 @@ static void tested_loop(gen *g, int depth)
 {
     uint32_t before = g->var_count, name = g->next_name, most = 1 + gen_below(g, 6);
     bool is_do = gen_chance(g, 50);
-    line(g);
+    gen_line(g);
     gen_write(g, "u32 v%u = 0;\n", name);
-    declare(g, GT_U32, 0)->is_constant = true;
-    line(g);
+    gen_declare(g, GT_U32, 0)->is_constant = true;
+    gen_line(g);
     if (is_do) {
         gen_write(g, "do");
     } else {
@@ -285,7 +283,7 @@ static void tested_loop(gen *g, int depth)
     }
     block_of(g, depth - 1, true, 4);
     if (is_do) {
-        line(g);
+        gen_line(g);
         gen_write(g, "while (v%u++ < %u && ", name, most);
         gen_condition(g, 2);
         gen_write(g, ");\n");
@@ -298,7 +296,7 @@ static void switch_of(gen *g, int depth, bool in_loop)
 {
     const gen_label_set *set = &gen_labels[gen_below(g, GEN_LABEL_SETS)];
     uint32_t n = 1 + gen_below(g, GEN_LABELS), middle = gen_below(g, n + 2);
-    line(g);
+    gen_line(g);
     gen_write(g, "switch ((%s)((", gen_type_name(set->type));
     gen_expr(g, gen_chance(g, 70) ? GT_U32 : GT_I64, 2);
     gen_write(g, gen_chance(g, 60) ? ") & 7))" : gen_chance(g, 50) ? ") & 7) - 4)" : ")))");
@@ -307,7 +305,7 @@ static void switch_of(gen *g, int depth, bool in_loop)
         uint32_t before = g->var_count;
         if (i == n && i != middle)
             break;
-        line(g);
+        gen_line(g);
         if (i == middle)
             gen_write(g, i == n ? "default:" : "default: ");
         if (i < n)
@@ -316,11 +314,11 @@ static void switch_of(gen *g, int depth, bool in_loop)
             gen_write(g, " case %s:", set->text[++i]);
         open_block(g);
         for (uint32_t k = 0; k < 2 && g->budget; k++)
-            divergent(g, depth - 1, in_loop);
+            gen_divergent(g, depth - 1, in_loop);
         close_block(g);
         g->var_count = before;
         if (gen_chance(g, 70)) {
-            line(g);
+            gen_line(g);
             gen_write(g, in_loop && gen_chance(g, 15) ? "    continue;\n" : "    break;\n");
         }
     }
@@ -329,9 +327,15 @@ static void switch_of(gen *g, int depth, bool in_loop)
 
 static void leave_loop(gen *g)
 {
-    line(g);
+    gen_line(g);
     gen_write(g, "if (");
     gen_condition(g, 2);
+    if (g->may_return && gen_chance(g, 40)) {
+        gen_write(g, ") { return ");
+        gen_expr(g, g->result, 2);
+        gen_write(g, "; }\n");
+        return;
+    }
     gen_write(g, ") { %s; }\n", gen_chance(g, 50) ? "break" : "continue");
 }
 
@@ -345,11 +349,11 @@ static void array_loop(gen *g)
         uint32_t before = g->var_count, name = g->next_name;
         if (gen_chance(g, 30))
             gen_write(g, "#pragma unroll%s\n", gen_chance(g, 50) ? "" : " 2");
-        line(g);
+        gen_line(g);
         gen_write(g, "for (u32 v%u = 0; v%u < %u; v%u++)", name, name, v.length, name);
-        declare(g, GT_U32, 0)->is_constant = true;
+        gen_declare(g, GT_U32, 0)->is_constant = true;
         open_block(g);
-        line(g);
+        gen_line(g);
         gen_write(g, "%s[v%u] = ", v.text, name);
         gen_expr(g, v.type, 3);
         gen_write(g, ";\n");
@@ -365,16 +369,16 @@ static void wide_access(gen *g)
     if (!g->in_kernel)
         return;
     uint32_t at = gen_below(g, 2) * 4, name = g->next_name++;
-    line(g);
+    gen_line(g);
     gen_write(g, "u32x4 v%u = *(const u32x4 *)(mine + %u);\n", name, at);
     static const char members[] = "xyzw";
     for (uint32_t i = 0; i < 4; i++)
-        snprintf(declare(g, GT_U32, 0)->text, 40, "v%u.%c", name, members[i]);
-    line(g);
+        snprintf(gen_declare(g, GT_U32, 0)->text, 40, "v%u.%c", name, members[i]);
+    gen_line(g);
     gen_write(g, "v%u.%c = ", name, members[gen_below(g, 4)]);
     gen_expr(g, GT_U32, 2);
     gen_write(g, ";\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "*(u32x4 *)(mine + %u) = ", 4 - at);
     if (gen_chance(g, 50)) {
         gen_write(g, "v%u;\n", name);
@@ -394,23 +398,23 @@ static void storage(gen *g)
 {
     static const char *const names[] = {"f16", "bf16", "f8e4", "f8e5"};
     const char *h = names[gen_below(g, 4)];
-    line(g);
+    gen_line(g);
     if (gen_chance(g, 60)) {
         gen_write(g, "f32 v%u = f32(to_%s(", g->next_name, h);
         gen_expr(g, GT_F32, 3);
         gen_write(g, "));\n");
-        declare(g, GT_F32, 0);
+        gen_declare(g, GT_F32, 0);
         return;
     }
     uint32_t name = g->next_name++;
     gen_write(g, "u64 v%u = ", name);
     gen_expr(g, GT_U64, 2);
     gen_write(g, ";\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "%s *v%u = (%s *)&v%u;\n", "u8", g->next_name, "u8", name);
-    declare(g, GT_U8, 8);
+    gen_declare(g, GT_U8, 8);
     g->vars[g->var_count - 1].is_local = false;
-    snprintf(declare(g, GT_U64, 0)->text, 40, "v%u", name);
+    snprintf(gen_declare(g, GT_U64, 0)->text, 40, "v%u", name);
 }
 
 // A struct passed and returned by value, copied whole.
@@ -419,7 +423,7 @@ static void whole_struct(gen *g)
     if (!g->in_kernel)
         return;
     uint32_t name = g->next_name++;
-    line(g);
+    gen_line(g);
     gen_write(g, "s_%u v%u = {", g->number, name);
     gen_expr(g, GT_I32, 2);
     gen_write(g, ", {");
@@ -431,11 +435,11 @@ static void whole_struct(gen *g)
     gen_write(g, ", ");
     gen_expr(g, GT_I64, 2);
     gen_write(g, "};\n");
-    snprintf(declare(g, GT_I32, 0)->text, 40, "v%u.a", name);
-    snprintf(declare(g, GT_U8, 4)->text, 40, "v%u.b", name);
-    snprintf(declare(g, GT_F64, 0)->text, 40, "v%u.c", name);
-    snprintf(declare(g, GT_I64, 0)->text, 40, "v%u.d", name);
-    line(g);
+    snprintf(gen_declare(g, GT_I32, 0)->text, 40, "v%u.a", name);
+    snprintf(gen_declare(g, GT_U8, 4)->text, 40, "v%u.b", name);
+    snprintf(gen_declare(g, GT_F64, 0)->text, 40, "v%u.c", name);
+    snprintf(gen_declare(g, GT_I64, 0)->text, 40, "v%u.d", name);
+    gen_line(g);
     if (gen_chance(g, 50)) {
         gen_write(g, "v%u = t_%u(v%u, ", name, g->number, name);
         gen_expr(g, GT_I32, 2);
@@ -454,20 +458,22 @@ static void flag(gen *g)
 {
     uint32_t name = g->next_name++;
     bool is_not = gen_chance(g, 70);
-    line(g);
+    gen_line(g);
     gen_write(g, "bool v%u; if (", name);
     gen_condition(g, 2);
     gen_write(g, ") { v%u = %s; } else { v%u = %s; }\n", name, is_not ? "false" : "true", name,
               is_not ? "true" : "false");
-    snprintf(declare(g, GT_BOOL, 0)->text, 40, "v%u", name);
+    snprintf(gen_declare(g, GT_BOOL, 0)->text, 40, "v%u", name);
 }
 
-static void divergent(gen *g, int depth, bool in_loop)
+void gen_divergent(gen *g, int depth, bool in_loop)
 {
     if (g->budget)
         g->budget--;
     uint32_t k = gen_below(g, 100);
-    if (depth <= 0 || k < 45)
+    if (depth > 0 && gen_chance(g, 12))
+        gen_jump(g, depth, in_loop);
+    else if (depth <= 0 || k < 45)
         assign(g, 3);
     else if (k < 55)
         new_variable(g, 3);
@@ -508,21 +514,21 @@ static void through_shared(gen *g)
 {
     gen_type t = gen_any_type(g);
     uint32_t name = g->next_name++;
-    line(g);
+    gen_line(g);
     gen_write(g, "shared %s v%u[%u];\n", gen_type_name(t), name, g->block);
-    line(g);
+    gen_line(g);
     gen_write(g, "barrier();\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "v%u[thread_x()] = ", name);
     gen_expr(g, t, 3);
     gen_write(g, ";\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "barrier();\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "%s v%u = v%u[(", gen_type_name(t), g->next_name, name);
     gen_expr(g, gen_chance(g, 30) ? GT_U64 : GT_U32, 2); // the whole of a wide index counts
     gen_write(g, ") %% %u];\n", g->block);
-    declare(g, t, 0);
+    gen_declare(g, t, 0);
 }
 
 static void through_atomics(gen *g)
@@ -531,16 +537,16 @@ static void through_atomics(gen *g)
     static const gen_type types[] = {GT_I32, GT_U32, GT_I64, GT_U64};
     gen_type t = types[gen_below(g, 4)];
     uint32_t name = g->next_name++;
-    line(g);
+    gen_line(g);
     gen_write(g, "shared %s v%u[4];\n", gen_type_name(t), name);
-    line(g);
+    gen_line(g);
     gen_write(g, "barrier();\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "if (thread_x() < 4) { v%u[thread_x()] = (%s)block_x(); }\n", name,
               gen_type_name(t));
-    line(g);
+    gen_line(g);
     gen_write(g, "barrier();\n");
-    line(g);
+    gen_line(g);
     if (gen_chance(g, 50)) {
         gen_write(g, "if (");
         gen_condition(g, 2);
@@ -551,13 +557,13 @@ static void through_atomics(gen *g)
     gen_write(g, "], ");
     gen_expr(g, t, 2);
     gen_write(g, "); }\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "barrier();\n");
-    line(g);
+    gen_line(g);
     gen_write(g, "%s v%u = v%u[", gen_type_name(t), g->next_name, name);
     gen_index(g, 4, 2);
     gen_write(g, "];\n");
-    declare(g, t, 0);
+    gen_declare(g, t, 0);
 }
 
 static void exchange(gen *g, uint32_t k)
@@ -568,7 +574,7 @@ static void exchange(gen *g, uint32_t k)
                                         "warp_scan_sum", "block_scan_sum"};
     gen_type t = gen_any_type(g);
     if (k < 5) {
-        line(g);
+        gen_line(g);
         gen_write(g, "%s v%u = ", gen_type_name(t), g->next_name);
         gen_write(g, "%s((%s)(", shuffles[gen_below(g, 4)], gen_type_name(t));
         gen_expr(g, t, 3);
@@ -576,18 +582,18 @@ static void exchange(gen *g, uint32_t k)
         gen_expr(g, GT_U32, 2);
     } else if (k < 8) {
         t = t < GT_I32 || t == GT_BOOL ? GT_I32 : t;
-        line(g);
+        gen_line(g);
         gen_write(g, "%s v%u = ", gen_type_name(t), g->next_name);
         gen_write(g, "%s(", folds[gen_below(g, 8)]);
         gen_expr(g, t, 3);
     } else {
         t = GT_U32;
-        line(g);
+        gen_line(g);
         gen_write(g, "%s v%u = warp_ballot(", gen_type_name(t), g->next_name);
         gen_condition(g, 3);
     }
     gen_write(g, ");\n");
-    declare(g, t, 0);
+    gen_declare(g, t, 0);
 }
 
 static void lanes_of_a_warp(gen *g) // allowed where whole warps branch
@@ -606,13 +612,13 @@ static void uniform(gen *g, int depth)
     if (g->budget)
         g->budget--;
     if (k < 45 || depth <= 0) {
-        divergent(g, 3, false);
+        gen_divergent(g, 3, false);
     } else if (k < 58) {
         through_shared(g);
     } else if (k < 64) {
         through_atomics(g);
     } else if (k < 67) {
-        line(g);
+        gen_line(g);
         gen_write(g, "if (warp() == %u)", gen_below(g, 2));
         open_block(g);
         lanes_of_a_warp(g);
@@ -624,7 +630,7 @@ static void uniform(gen *g, int depth)
     } else {
         static const char *const conditions[] = {"block_x() == 1", "p0 > 3", "(p1 & 2) != 0",
                                                  "p0 < (i32)p1"};
-        line(g);
+        gen_line(g);
         if (k < 91) {
             gen_write(g, "if (%s)", conditions[gen_below(g, 4)]);
         } else {
@@ -635,7 +641,7 @@ static void uniform(gen *g, int depth)
             else
                 gen_write(g, "p1 %% 4");
             gen_write(g, "; v%u++)", name);
-            declare(g, GT_U32, 0)->is_constant = true;
+            gen_declare(g, GT_U32, 0)->is_constant = true;
         }
         open_block(g);
         for (uint32_t i = 0, n = 1 + gen_below(g, 3); i < n && g->budget; i++)
@@ -643,16 +649,6 @@ static void uniform(gen *g, int depth)
         close_block(g);
         g->var_count = before;
     }
-}
-
-gen_var *gen_declare(gen *g, gen_type t, uint32_t length)
-{
-    return declare(g, t, length);
-}
-
-void gen_statement(gen *g, int depth)
-{
-    divergent(g, depth, false);
 }
 
 // --- whole programs
@@ -665,14 +661,15 @@ static void helper(gen *g)
     for (uint32_t i = 0; i < h.param_count; i++) {
         h.params[i] = gen_any_type(g);
         gen_write(g, "%s%s v%u", i ? ", " : "", gen_type_name(h.params[i]), g->next_name);
-        declare(g, h.params[i], 0);
+        gen_declare(g, h.params[i], 0);
     }
     gen_write(g, ")\n{\n");
+    gen_open_tail(g, h.result);
     g->budget = gen_below(g, 6);
     while (g->budget) {
-        divergent(g, 2, false);
+        gen_divergent(g, 2, false);
         if (gen_chance(g, 25)) {
-            line(g);
+            gen_line(g);
             gen_write(g, "if (");
             gen_condition(g, 2);
             gen_write(g, ") { return ");
@@ -680,16 +677,14 @@ static void helper(gen *g)
             gen_write(g, "; }\n");
         }
     }
-    line(g);
-    gen_write(g, "return ");
-    gen_expr(g, h.result, 3);
-    gen_write(g, ";\n}\n\n");
+    gen_close_tail(g);
+    gen_last_return(g);
     g->helpers[g->helper_count++] = h;
 }
 
 static void input(gen *g, const char *text, gen_type t, uint32_t length, bool is_constant)
 {
-    gen_var *v = declare(g, t, length);
+    gen_var *v = gen_declare(g, t, length);
     snprintf(v->text, sizeof v->text, "%s", text);
     v->is_constant = is_constant;
     v->is_local = false;
@@ -706,7 +701,7 @@ static void results(gen *g)
             continue;
         if (v->length)
             snprintf(index, sizeof index, "[%u]", gen_below(g, v->length));
-        line(g);
+        gen_line(g);
         if (v->type == GT_F32)
             gen_write(g, "singles[id * 4 + %u] = %s%s;\n", single++ & 3, v->text, index);
         else if (v->type == GT_F64)
@@ -720,7 +715,10 @@ static void results(gen *g)
 bool gen_mixed(uint64_t seed, unsigned number, FILE *out)
 {
     static const uint32_t blocks[] = {32, 64, 40, 33, 16, 96, 7};
-    gen state = {.out = out, .random = seed * 0x2545f4914f6cdd1du + 1, .number = number},
+    gen state = {.out = out,
+                 .random = seed * 0x2545f4914f6cdd1du + 1,
+                 .number = number,
+                 .next_name = 1},
         *g = &state;
     g->block = blocks[gen_below(g, 7)];
     uint32_t threads = 2 * g->block;
@@ -751,7 +749,7 @@ bool gen_mixed(uint64_t seed, unsigned number, FILE *out)
               mark, number);
     g->var_count = 0;
     g->indent = 1;
-    line(g);
+    gen_line(g);
     gen_write(g, "u32 id = global_x(), *mine = scratch + id * 8;\n");
     input(g, "a0", GT_I32, 64, true);
     input(g, "a1", GT_U8, 64, true);
@@ -765,15 +763,15 @@ bool gen_mixed(uint64_t seed, unsigned number, FILE *out)
     input(g, table, GT_I16, 8, true);
     input(g, "mine", GT_U32, 8, false);
     g->vars[g->var_count - 1].is_local = true;
-    line(g);
+    gen_line(g);
     gen_write(g, "i32 v%u = a0[id & 63];\n", g->next_name);
-    declare(g, GT_I32, 0);
-    line(g);
+    gen_declare(g, GT_I32, 0);
+    gen_line(g);
     gen_write(g, "u64 v%u = a2[id & 63];\n", g->next_name);
-    declare(g, GT_U64, 0);
-    line(g);
+    gen_declare(g, GT_U64, 0);
+    gen_line(g);
     gen_write(g, "f32 v%u = a3[id & 63];\n", g->next_name);
-    declare(g, GT_F32, 0);
+    gen_declare(g, GT_F32, 0);
     g->budget = 6 + gen_below(g, 20);
     while (g->budget)
         uniform(g, 2);

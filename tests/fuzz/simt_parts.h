@@ -1,11 +1,11 @@
-// What simt_expr.c (expressions), simt_group.c (collectives, shared memory) and simt_stmt.c
-// (statements, whole kernels) share.
+// What simt_expr.c (expressions), simt_group.c (collectives, shared memory), simt_jump.c (jumps)
+// and simt_stmt.c (statements, whole kernels) share.
 #ifndef KILN_FUZZ_SIMT_PARTS_H
 #define KILN_FUZZ_SIMT_PARTS_H
 
 #include "fuzz/simt.h"
 
-enum { SIMT_WORDS = 32, SIMT_MAX_VARS = 48 };
+enum { SIMT_WORDS = 32, SIMT_MAX_VARS = 48, SIMT_MAX_LABELS = 12 };
 
 typedef enum simt_type {
     ST_I8,
@@ -34,6 +34,11 @@ typedef struct simt_helper {
     simt_type result, params[3];
 } simt_helper;
 
+typedef struct simt_label { // g_<name>, which may be jumped to
+    uint32_t name;
+    uint32_t fuel; // f_<fuel> counts the jumps there; 0: a function's tail, r_<name> is set before
+} simt_label;
+
 typedef struct simt {
     uint64_t random;
     uint32_t number, threads, grid;
@@ -43,6 +48,11 @@ typedef struct simt {
     simt_helper helpers[3];
     uint32_t helper_count;
     uint32_t next_name, next_mark, shared_count;
+    simt_label labels[SIMT_MAX_LABELS]; // of the blocks around
+    uint32_t label_count, tail_vars;
+    uint32_t together; // g_<together> is behind the outermost uniform loop; 0: there is none
+    simt_type result;  // of the function that is written, where may_return
+    bool may_return;
     int indent, budget;
     bool is_returned; // some lanes may have left: no collectives from here on
 } simt;
@@ -81,7 +91,14 @@ void simt_line(simt *g);                          // begins a line
 void simt_stop(simt *g, uint32_t mark);           // ends one, see simt_stmt.c
 void simt_value(simt *g, simt_type t, int depth); // an expression with a budget of its own
 void simt_test(simt *g, int depth);               // a condition with one
+void simt_statements(simt *g, int count, int depth, bool in_loop);         // what one lane does
 void simt_oracle_update(simt *g, const simt_update *u, const char *place); // by X
+
+void simt_jump(simt *g, int depth, bool in_loop);
+void simt_open_tail(simt *g, simt_type result);
+uint32_t simt_close_tail(simt *g); // r_<answer> is what ways there have set; 0: there is no tail
+// All threads leave a uniform loop if one wants to: by goto to a label, or by break (0).
+void simt_leave_together(simt *g, bool is_block, uint32_t out);
 
 void simt_shuffle(simt *g);
 void simt_vote(simt *g, bool is_block);

@@ -59,8 +59,6 @@ static simt_var *add_var(simt *g, simt_type t, const char *prefix)
 }
 
 // --- what one lane does
-static void statements(simt *g, int count, int depth, bool in_loop);
-
 static void assign(simt *g)
 {
     static const char *const ops[] = {"+=", "-=", "*=", "&=", "|=", "^="};
@@ -139,7 +137,7 @@ static void body(simt *g, int count, int depth, bool in_loop)
 {
     uint32_t visible = g->var_count;
     g->indent++;
-    statements(g, count, depth, in_loop);
+    simt_statements(g, count, depth, in_loop);
     g->indent--;
     g->var_count = visible;
     simt_line(g);
@@ -267,16 +265,24 @@ static void leave_loop(simt *g)
     simt_line(g);
     simt_both(g, "if (");
     simt_test(g, 2);
-    simt_both(g, ") %s;", simt_chance(g, 50) ? "break" : "continue");
+    if (g->may_return && simt_chance(g, 40)) {
+        simt_both(g, ") return ");
+        simt_value(g, g->result, 2);
+        simt_both(g, ";");
+    } else {
+        simt_both(g, ") %s;", simt_chance(g, 50) ? "break" : "continue");
+    }
     simt_stop(g, mark);
 }
 
-static void statements(simt *g, int count, int depth, bool in_loop)
+void simt_statements(simt *g, int count, int depth, bool in_loop)
 {
     for (int s = 0; s < count; s++) {
         uint32_t n = simt_below(g, 100);
         if (depth > 0 && n < 12)
             branch(g, depth, in_loop);
+        else if (depth > 0 && n >= 90)
+            simt_jump(g, depth, in_loop);
         else if (depth > 0 && n < 22)
             loop(g, depth);
         else if (depth > 0 && n < 27)
@@ -316,7 +322,7 @@ static void lanes(simt *g)
 {
     uint32_t visible = g->var_count;
     open_lanes(g, ++g->next_mark);
-    statements(g, 1 + (int)simt_below(g, 4), 3, false);
+    simt_statements(g, 1 + (int)simt_below(g, 4), 3, false);
     close_lanes(g);
     g->var_count = visible;
 }
@@ -360,6 +366,8 @@ static void uniform_loop(simt *g, int depth, bool is_block)
         return;
     uint32_t visible = g->var_count, mark = ++g->next_mark;
     simt_var *i = add_var(g, ST_U32, "i");
+    uint32_t out = g->together ? 0 : ++g->next_name;
+    bool is_left_early = simt_chance(g, 40);
     i->is_constant = true;
     simt_line(g);
     simt_both(g, "for (u32 %s = 0u; %s < ", i->name, i->name);
@@ -369,15 +377,30 @@ static void uniform_loop(simt *g, int depth, bool is_block)
         simt_both(g, "%uu", 1 + simt_below(g, 4));
     simt_both(g, "; %s++) {", i->name);
     simt_stop(g, mark);
+    g->together = out ? out : g->together;
     inner_items(g, depth, is_block);
+    if (is_left_early) {
+        simt_both(g, "\n");
+        g->indent++;
+        simt_leave_together(g, is_block, simt_chance(g, 50) ? g->together : 0);
+        items(g, (int)simt_below(g, 2), depth - 1, is_block);
+        g->indent--;
+        simt_line(g);
+    }
     simt_both(g, "}\n");
+    if (out) {
+        simt_line(g);
+        simt_both(g, "g_%u: ;", out);
+        simt_stop(g, mark);
+        g->together = 0;
+    }
     g->var_count = visible;
 }
 
 // Whole warps go one way or the other; inside, warps may still work together.
 static void warp_branch(simt *g, int depth)
 {
-    uint32_t name = ++g->next_name, mark = ++g->next_mark;
+    uint32_t name = ++g->next_name, mark = ++g->next_mark, together = g->together;
     simt_line(g);
     simt_open_input(g, ST_BOOL);
     simt_kiln(g, "if (warp_any(");
@@ -390,7 +413,9 @@ static void warp_branch(simt *g, int depth)
                 "const int L0 = W, L1 = W + 32 < to_%u ? W + 32 : to_%u;",
                 name, name, name, name, name, name, name, name, name);
     simt_stop(g, mark);
+    g->together = 0; // other warps do not leave
     inner_items(g, depth, false);
+    g->together = together;
     simt_kiln(g, "}\n");
     simt_oracle(g, "}}\n");
 }
@@ -541,23 +566,38 @@ static void results(simt *g)
 
 static void leave_early(simt *g)
 {
-    uint32_t mark = ++g->next_mark;
+    uint32_t mark = ++g->next_mark, visible = g->var_count;
+    simt_var *round = simt_chance(g, 40) ? add_var(g, ST_U32, "c") : NULL; // from inside a loop
     open_lanes(g, mark);
     simt_line(g);
+    if (round) {
+        round->is_constant = true;
+        simt_both(g, "for (u32 %s = 0u; %s < %uu; %s++) {", round->name, round->name,
+                  2 + simt_below(g, 5), round->name);
+        simt_stop(g, mark);
+        simt_statements(g, (int)simt_below(g, 2), 1, true);
+        simt_line(g);
+    }
     simt_both(g, "if (");
     simt_test(g, 2);
+    if (round) {
+        simt_both(g, " && %s == (gx", round->name);
+        simt_oracle(g, "[L]");
+        simt_both(g, " & 3u)");
+    }
     simt_both(g, ") {");
     simt_stop(g, mark);
     g->indent++;
     results(g);
     simt_line(g);
     simt_kiln(g, "return;");
-    simt_oracle(g, "done[L] = 1;");
+    simt_oracle(g, round ? "done[L] = 1; break;" : "done[L] = 1;");
     simt_stop(g, mark);
     g->indent--;
     simt_line(g);
-    simt_both(g, "}\n");
+    simt_both(g, round ? "}}\n" : "}\n");
     close_lanes(g);
+    g->var_count = visible;
     g->is_returned = true;
 }
 
@@ -579,8 +619,9 @@ static void helper(simt *g)
     simt_both(g, ") {");
     simt_stop(g, mark);
     g->indent = 1;
+    simt_open_tail(g, h->result);
     for (int i = 0; i < count; i++) {
-        statements(g, 1, 2, false);
+        simt_statements(g, 1, 2, false);
         if (simt_chance(g, 40)) {
             mark = ++g->next_mark;
             simt_line(g);
@@ -592,9 +633,13 @@ static void helper(simt *g)
             simt_stop(g, mark);
         }
     }
+    uint32_t tail = simt_close_tail(g);
     simt_line(g);
     simt_both(g, "return ");
-    simt_value(g, h->result, 3);
+    if (tail && simt_chance(g, 70))
+        simt_both(g, "r_%u", tail);
+    else
+        simt_value(g, h->result, 3);
     simt_both(g, ";");
     simt_stop(g, 0);
     simt_both(g, "}\n");
