@@ -132,7 +132,8 @@ static bool variable(gen *g, gen_type t)
             others[other_count++] = i;
     }
     if (n && gen_chance(g, 80)) {
-        gen_write(g, "%s", g->vars[fits[gen_below(g, n)]].text);
+        uint32_t last = gen_chance(g, 20) ? 1 : n; // what was made just now, often
+        gen_write(g, "%s", g->vars[fits[n - 1 - gen_below(g, last)]].text);
         return true;
     }
     if (!other_count || gen_chance(g, 20))

@@ -30,12 +30,11 @@ static void jump_to(gen *g, const gen_label *to)
     gen_write(g, "goto l%u; }\n", to->name);
 }
 
-static bool push_label(gen *g, gen_label label)
+// Where there are too many, nothing jumps there.
+static void push_label(gen *g, gen_label label)
 {
-    if (g->label_count == GEN_MAX_LABELS)
-        return false;
-    g->labels[g->label_count++] = label;
-    return true;
+    if (g->label_count < GEN_MAX_LABELS)
+        g->labels[g->label_count++] = label;
 }
 
 // Statements with labels between them; each may jump to all of these.

@@ -370,7 +370,10 @@ static void uniform_loop(simt *g, int depth, bool is_block)
     bool is_left_early = simt_chance(g, 40);
     i->is_constant = true;
     simt_line(g);
-    simt_both(g, "for (u32 %s = 0u; %s < ", i->name, i->name);
+    simt_both(g, "u32 %s = 0u;", i->name);
+    simt_stop(g, mark);
+    simt_line(g);
+    simt_both(g, "for (; %s < ", i->name);
     if (simt_chance(g, 50))
         simt_both(g, "n");
     else
@@ -393,6 +396,15 @@ static void uniform_loop(simt *g, int depth, bool is_block)
         simt_both(g, "g_%u: ;", out);
         simt_stop(g, mark);
         g->together = 0;
+    }
+    const simt_var *v = simt_target(g, ST_U32);
+    if (is_left_early && v) {
+        open_lanes(g, mark);
+        simt_line(g);
+        simt_var_write(g, v);
+        simt_both(g, " = %s;", i->name);
+        simt_stop(g, mark);
+        close_lanes(g);
     }
     g->var_count = visible;
 }
