@@ -10,8 +10,8 @@
 static const char open_prelude[] = "#include <kiln/kernel.h>\n\n#include \"open.h\"\n";
 
 const fuzz_profile fuzz_profiles[] = {
-    {"mixed", "expressions, control flow, barriers and warp operations", open_prelude, gen_mixed, 0,
-     false},
+    {"mixed", "expressions, control flow and jumps, barriers and warp operations", open_prelude,
+     gen_mixed, 0, false},
     {"memory", "loads and stores over few small arrays", open_prelude, gen_memory, 0, false},
     {"call", "recursion, functions that stay functions, tables of pointers", open_prelude,
      gen_calls, 0, false},
