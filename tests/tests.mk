@@ -126,12 +126,12 @@ $(E)/run_diff: $(T)/run_diff.o $(HARNESS_OBJ) $(E)/devices.o $(E)/device.o $(BUI
 X := $(E)/tree
 $(X)/made: tests/extend/op $(wildcard tests/extend/op/*) $(wildcard ops/*.h ops/*.def ops/*/* include/kiln/*.h docs/ops/*.md) src/dev/devices.def
 	@rm -rf $(X) && mkdir -p $(X)/src/dev $(X)/docs && cp -R ops include $(X) && cp -R docs/ops $(X)/docs && cp src/dev/devices.def $(X)/src/dev
-	@mkdir $(X)/ops/twice && cp $(filter-out %/row.def,$(wildcard tests/extend/op/*.c tests/extend/op/*.def)) $(X)/ops/twice
+	@mkdir $(X)/ops/twice && cp $(filter-out %/row.def,$(wildcard tests/extend/op/*.c tests/extend/op/*.def) tests/extend/op/element.h) $(X)/ops/twice
 	@cp tests/extend/op/ops_twice.h $(X)/include/kiln
 	@awk 'FNR == NR { row = row $$0 "\n"; next } /^\/\/ clang-format on/ { printf "%s", row } { print }' tests/extend/op/row.def ops/ops.def > $(X)/ops/ops.def
 	@touch $@
-$(E)/op_text.c: $(X)/made tools/embed # the op's kernel, found before those of the build
-	@(cd $(X) && sh $(CURDIR)/tools/embed ops/twice/kernel.c) | sed 's/embed_find(/embed_new(/' > $@
+$(E)/op_text.c: $(X)/made tools/embed # the op's texts, found before those of the build
+	@(cd $(X) && sh $(CURDIR)/tools/embed ops/twice/kernel.c ops/twice/element.h) | sed 's/embed_find(/embed_new(/' > $@
 	@printf 'extern const char *__real_embed_find(const char *, size_t *);\nconst char *__wrap_embed_find(const char *n, size_t *len)\n{\n    const char *t = embed_new(n, len);\n    return t ? t : __real_embed_find(n, len);\n}\n' >> $@
 $(E)/op_text.o: $(E)/op_text.c
 	$(call Q,cc  )$(KILN_CC) $(BASE_FLAGS) -w -c $< -o $@

@@ -111,7 +111,9 @@ static const source_file *load(pp *p, const found *where, const char *key, span 
         diag_label(d, at, "included here");
         return NULL;
     }
-    file->is_builtin = where->kind == FOUND_EMBEDDED;
+    // A header of an op is a part of the op's kernel, built in or not: its macros may name what the
+    // kernel declares.
+    file->is_builtin = where->kind == FOUND_EMBEDDED && where->path[0] == '<';
     *map_at(&p->texts, map_key(key)) = map_key(file);
     return file;
 }
