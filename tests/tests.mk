@@ -201,7 +201,7 @@ endef
 $(foreach f,$(OP_TESTS),$(eval $(call OP_TEST,$f)))
 $(T)/gpu/ladder: GPU_FLAGS += -I.
 $(T)/gpu/ladder: ops/matmul/ladder/ladder.h ops/matmul/ladder/rungs.def
-$(T)/libfakecuda.so: tests/fake/libcuda.c tests/fake/handles.h src/dev/cuda/abi.h
+$(T)/libfakecuda.so: tests/fake/libcuda.c tests/fake/handles.h tests/fake/settings.h src/dev/cuda/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
 .PHONY: gpu-build gpu-test gpu-fuzz
@@ -217,7 +217,7 @@ $(T)/fake_check: tests/fake/check.c tests/fake/plays.h tests/api/api.h src/dev/c
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -Isrc -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 # kiln bench --against: libraries that run on the host
-$(T)/libfakecudnn.so $(T)/libfakecublas.so: $(T)/libfake%.so: tests/fake/lib%.c tests/fake/play_cudnn.h tests/fake/play_numbers.h src/cli/cudnn.def
+$(T)/libfakecudnn.so $(T)/libfakecublas.so: $(T)/libfake%.so: tests/fake/lib%.c tests/fake/settings.h tests/fake/play_cudnn.h tests/fake/play_numbers.h src/cli/cudnn.def
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -Wall -Wextra -fPIC -shared -Isrc $< -o $@ -lm
 THEIRS_OBJ := $(addprefix $(O)/cli/,cudnn.o cudnn_ops.o bench_cudnn.o bench_cublas.o bench_load.o bench_time.o bench_data.o) $(OP_SUITES:%.c=$(O)/%.o)

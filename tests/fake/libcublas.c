@@ -17,6 +17,8 @@
 #include <time.h>
 
 #include "play_numbers.h"
+#define SETTINGS "FAKE_CUBLAS"
+#include "settings.h"
 
 #define EXPORT __attribute__((visibility("default")))
 enum { FINE = 0, NOT_READY = 1, BAD = 7, NO_SUPPORT = 15 };
@@ -25,16 +27,6 @@ enum { COMPUTE_32F = 68, COMPUTE_32I = 72, COMPUTE_TF32 = 77 };
 enum { PROPOSALS = 3 };
 
 static int handle_marker;
-
-static const char *setting(const char *name)
-{
-    const char *all = getenv("FAKE_CUBLAS");
-    size_t len = strlen(name);
-    for (const char *at = all; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!strncmp(at, name, len) && (at[len] == ',' || at[len] == '=' || !at[len]))
-            return at[len] == '=' ? at + len + 1 : at + len;
-    return NULL;
-}
 
 // --- products
 typedef struct matrix {
@@ -231,7 +223,7 @@ EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, const voi
     if (handle != &handle_marker || c != d || c_layout != d_layout || !workspace || !bytes ||
         !stream || number > 1)
         return BAD;
-    if (setting("slow") && strtoul(setting("slow"), NULL, 0) == number)
+    if (setting_number("slow", -1) == (long)number)
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     return multiply((matrix){a, of_a->type, of_a->rows, of_a->columns, of_a->ld}, how->op_a,
                     (matrix){b, of_b->type, of_b->rows, of_b->columns, of_b->ld}, how->op_b,

@@ -22,6 +22,8 @@
 //
 // FAKE_CUDA_LOG names a file that gets a line for every launch, load and question for the clock.
 #include "handles.h"
+#define SETTINGS "FAKE_CUDA"
+#include "settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,22 +37,6 @@ static _Atomic size_t used; // atomic what threads with handles of their own cha
 static int launches;
 static double clock_us;
 static bool is_dead;
-
-static const char *setting(const char *name)
-{
-    const char *all = getenv("FAKE_CUDA");
-    size_t len = strlen(name);
-    for (const char *at = all; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!strncmp(at, name, len) && (at[len] == ',' || at[len] == '=' || !at[len]))
-            return at[len] == '=' ? at + len + 1 : at + len;
-    return NULL;
-}
-
-static long number(const char *name, long otherwise)
-{
-    const char *value = setting(name);
-    return value ? strtol(value, NULL, 0) : otherwise;
-}
 
 static void note(const char *what, const char *name, unsigned x, unsigned y)
 {
@@ -96,7 +82,7 @@ static cu_result fake_init(unsigned flags)
 }
 static cu_result fake_driver_version(int *v)
 {
-    *v = setting("old") ? 11000 : (int)number("driver", 13000);
+    *v = setting("old") ? 11000 : (int)setting_number("driver", 13000);
     return CU_OK;
 }
 static cu_result fake_error_name(cu_result r, const char **name)
@@ -114,7 +100,7 @@ static cu_result fake_error_string(cu_result r, const char **text)
 }
 static cu_result fake_device_count(int *n)
 {
-    *n = setting("nodevice") ? 0 : (int)number("gpus", 1);
+    *n = setting("nodevice") ? 0 : (int)setting_number("gpus", 1);
     return CU_OK;
 }
 static cu_result fake_device_get(cu_device *d, int ordinal)
@@ -129,7 +115,7 @@ static cu_result fake_device_name(char *name, int size, cu_device d)
 }
 static size_t memory_bytes(void)
 {
-    return (size_t)number("memory", 1 << 30);
+    return (size_t)setting_number("memory", 1 << 30);
 }
 static cu_result fake_device_memory(size_t *bytes, cu_device d)
 {
@@ -140,7 +126,7 @@ static cu_result fake_device_memory(size_t *bytes, cu_device d)
 static cu_result fake_device_attribute(int *value, int attribute, cu_device d)
 {
     (void)d;
-    long sm = number("sm", 90);
+    long sm = setting_number("sm", 90);
     switch (attribute) {
     case CU_ATTR_SM_MAJOR: *value = (int)(sm / 10); break;
     case CU_ATTR_SM_MINOR: *value = (int)(sm % 10); break;
@@ -544,16 +530,16 @@ static cu_result fake_launch(cu_function f, unsigned gx, unsigned gy, unsigned g
     if ((int)shared > f->dynamic)
         return CU_INVALID_VALUE;
     if (setting("launch"))
-        return (cu_result)number("launch", CU_LAUNCH_OUT_OF_RESOURCES);
+        return (cu_result)setting_number("launch", CU_LAUNCH_OUT_OF_RESOURCES);
     note("launch", f->name, gx, bx);
     clock_us += (double)gx * gy * gz;
     launches++;
     if (s)
         s->launches++;
-    if (launches == number("fault", -1))
+    if (launches == setting_number("fault", -1))
         is_dead = true;
     if (setting("play"))
-        ((void (*)(const char *, void **))(uintptr_t)number("play", 0))(f->name, params);
+        ((void (*)(const char *, void **))(uintptr_t)setting_number("play", 0))(f->name, params);
     return CU_OK;
 }
 static cu_result fake_launch_ex(const cu_launch_config *c, cu_function f, void **params,
@@ -787,7 +773,7 @@ cu_result cuGetProcAddress_v2(const char *name, void **function, int version, ui
     const char *missing = setting("missing");
     size_t len = strlen(name);
     *function = NULL;
-    if (version > number("driver", 13000))
+    if (version > setting_number("driver", 13000))
         return CU_NOT_FOUND;
     if (missing && !strncmp(missing, name, len) && (missing[len] == ',' || !missing[len]))
         return CU_NOT_FOUND;

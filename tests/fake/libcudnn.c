@@ -23,6 +23,8 @@
 #include <time.h>
 
 #include "play_cudnn.h"
+#define SETTINGS "FAKE_CUDNN"
+#include "settings.h"
 
 #define EXPORT __attribute__((visibility("default")))
 enum { FINE = 0, NOT_READY = 1001, BAD = 2000, NO_SUPPORT = 3000, NO_RUN = 5000 };
@@ -45,22 +47,6 @@ struct descriptor {
 
 static char last_error[256];
 static int handle_marker;
-
-static const char *setting(const char *name)
-{
-    const char *all = getenv("FAKE_CUDNN");
-    size_t len = strlen(name);
-    for (const char *at = all; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!strncmp(at, name, len) && (at[len] == ',' || at[len] == '=' || !at[len]))
-            return at[len] == '=' ? at + len + 1 : at + len;
-    return NULL;
-}
-
-static long number(const char *name, long otherwise)
-{
-    const char *value = setting(name);
-    return value ? strtol(value, NULL, 0) : otherwise;
-}
 
 static int wrong(int status, const char *format, long a, long b)
 {
@@ -363,7 +349,7 @@ static int check_pack(const struct descriptor *d)
 // --- the interface
 EXPORT size_t cudnnGetVersion(void)
 {
-    return (size_t)number("version", 91900);
+    return (size_t)setting_number("version", 91900);
 }
 EXPORT const char *cudnnGetErrorString(int status)
 {
@@ -462,7 +448,7 @@ EXPORT int cudnnBackendFinalize(void *descriptor)
     else if (d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
         d->number = part_of(d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->number;
         d->graph = part_of(d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->graph;
-        if (number("refuse", -1) == d->number)
+        if (setting_number("refuse", -1) == d->number)
             status = wrong(NO_SUPPORT, "plan %ld is refused", d->number, 0);
     }
     d->is_final = status == FINE;
@@ -478,7 +464,7 @@ EXPORT int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_
     if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CUDNN_TYPE_INT64 &&
         wanted == 1) {
         *count = 1;
-        *(int64_t *)values = number("workspace", 256);
+        *(int64_t *)values = setting_number("workspace", 256);
         return FINE;
     }
     if (name != CUDNN_ATTR_ENGINEHEUR_RESULTS || type != CUDNN_TYPE_BACKEND_DESCRIPTOR)
@@ -543,11 +529,11 @@ EXPORT int cudnnBackendExecute(void *handle, void *plan_descriptor, void *pack_d
     for (int64_t n = 0; n < found(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS)->count; n++)
         if (!is_taken[n])
             return wrong(BAD, "address %ld belongs to no tensor of the graph", (long)n, 0);
-    if (number("workspace", 256) &&
+    if (setting_number("workspace", 256) &&
         !*(void **)found(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE)->values)
         return wrong(BAD, "there is no workspace", 0, 0);
     note(plan->number, (long)ops->count);
-    if (number("slow", -1) == plan->number)
+    if (setting_number("slow", -1) == plan->number)
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     if (!setting("idle"))
         play_all(operations, (int)ops->count);
