@@ -72,6 +72,8 @@ struct device_ops {
     kiln_status (*info)(const kiln *k, kiln_device_info *out); // NULL: info_at(0)
     // Waits for a stream, or for everything (NULL); drains what kernels printed; reports faults.
     kiln_status (*sync)(kiln *k, kiln_stream *s);
+    // Prints the lines that running kernels have left so far. From any thread. NULL: none wait.
+    void (*print_lines)(kiln *k);
 
     // --- memory
     // Sets address, base (when the host can touch it) and what the device keeps of its own.

@@ -652,6 +652,7 @@ static const fake_case cases[] = {
     {"foreign memory", "gpus=2", foreign_memory},
     {"host calls", "", host_calls},
     {"lines while a kernel runs", "", print_live},
+    {"lines before calls", "", lines_before_calls},
     {"host calls without mapping", "nomap", no_mapping},
     {"plain use", "", plain_use},
     {"deep recursion", "", deep_recursion},

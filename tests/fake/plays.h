@@ -136,4 +136,56 @@ static void host_calls(void)
     kiln_close(k);
 }
 
+// --- lines of printf, and calls that come after them
+static const char printing[] = "#include <kiln/kernel.h>\n"
+                               "#include <stdio.h>\n"
+                               "kernel block(1) void says(u32 n)\n"
+                               "{ printf(\"line %u\\n\", n); fflush(stdout); }\n";
+MAILBOX_CALL(call_flags, 2, 2, false, 0)
+enum { FLUSHES = 40 };
+static char flushed[32 * FLUSHES];
+static uint32_t late_lines;
+
+static void keep_lines(void *user, const char *text, size_t len)
+{
+    (void)user;
+    strncat(flushed, text, len);
+}
+
+// Whoever reads the lines takes long naps in silence; the call must not overtake the line.
+static void play_flushes(const char *kernel, void **params)
+{
+    channel_header header;
+    uint64_t at;
+    (void)kernel;
+    memcpy(&at, params[1], sizeof at);
+    memcpy(&header, (const void *)(uintptr_t)at, sizeof header);
+    const mailbox_calls *calls = (const mailbox_calls *)(const void *)header.calls;
+    word_pause(400000000);
+    for (uint32_t n = 0; n < FLUSHES; n++) {
+        char line[32];
+        uint32_t words[] = {n}, frame[MAILBOX_ROWS] = {1, 0, 7, 8};
+        print_line((print_channel *)(uintptr_t)at, words, 0, 1, 0);
+        word_fence();
+        call_flags(calls, (uintptr_t)frame, MAILBOX_SITE, 1); // printf is site 0
+        wrong_plays += frame[0] != MAILBOX_OK || frame[1] != 0;
+        snprintf(line, sizeof line, "line %u\n", n);
+        late_lines += !strstr(flushed, line);
+    }
+}
+
+static void lines_before_calls(void)
+{
+    char settings[64];
+    snprintf(settings, sizeof settings, "play=0x%llx", (unsigned long long)(uintptr_t)play_flushes);
+    setenv("FAKE_CUDA", settings, 1);
+    kiln *k = api_open("cuda");
+    kiln_module *m = api_compile(k, printing, 0);
+    kiln_on_print(k, keep_lines, NULL);
+    kiln_arg args[1] = {kiln_arg_i64(KILN_U32, 1)};
+    CHECK(!api_launch(api_kernel(m, "says"), 1, 0, args, 1) && !kiln_sync(k));
+    CHECK(!late_lines && !wrong_plays && strstr(flushed, "line 39\n"));
+    kiln_close(k);
+}
+
 #endif

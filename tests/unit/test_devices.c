@@ -13,7 +13,7 @@ enum {
     OPTIONAL = 0 MAY(info) MAY(wrap) MAY(dlpack) MAY(accepts_target) MAY(backend) MAY(read_code)
         MAY(unload) MAY(waits_for) MAY(ran_on) MAY(resources) MAY(occupancy) MAY(clusters)
             MAY(stream_native) MAY(stream_notify) MAY(stream_wrap) MAY(tensor_map)
-                MAY(capture_of_others)
+                MAY(capture_of_others) MAY(print_lines)
 };
 #undef MAY
 

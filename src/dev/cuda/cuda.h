@@ -239,6 +239,7 @@ kiln_status cuda_channel_drain(kiln *k);
 bool cuda_printer_add(cuda_device *d, cuda_channel *c);
 void cuda_printer_remove(cuda_device *d, cuda_channel *c);
 void cuda_printer_wake(cuda_device *d);
+void cuda_print_lines(kiln *k); // those that are there now
 // Everything has ended, and `end` bytes were given out: prints what is left; the thread sleeps.
 void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end);
 void cuda_printer_salvage(cuda_device *d, cuda_channel *c); // the GPU is lost

@@ -450,6 +450,7 @@ const device_ops cuda_device_ops = {
     .close = close_device,
     .info = info,
     .sync = cuda_sync,
+    .print_lines = cuda_print_lines,
     .alloc = cuda_alloc,
     .wrap = cuda_wrap,
     .dlpack = cuda_dlpack,

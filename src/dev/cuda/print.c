@@ -164,8 +164,8 @@ static cuda_printer *printer_new(void)
 
 bool cuda_printer_add(cuda_device *d, cuda_channel *c)
 {
-    if (!d->printer)
-        d->printer = printer_new();
+    if (!d->printer) // threads that serve calls look at it
+        __atomic_store_n(&d->printer, printer_new(), __ATOMIC_RELEASE);
     if (!d->printer)
         return false;
     lock(d->printer);
@@ -199,6 +199,18 @@ void cuda_printer_wake(cuda_device *d)
         return;
     lock(p);
     pthread_cond_signal(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void cuda_print_lines(kiln *k)
+{
+    cuda_printer *p = __atomic_load_n(&cuda_of(k)->printer, __ATOMIC_ACQUIRE);
+    if (!p)
+        return;
+    lock(p);
+    for (cuda_channel *c = p->channels; c; c = c->next)
+        read_lines(p, c, CUDA_RING_BYTES);
+    wait_for_team(p);
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -152,6 +152,7 @@ static inline void print_line(print_channel *c, const uint32_t *words, uint32_t 
         word_store_release((uint64_t *)(uintptr_t)at,
                            (uint64_t)site << 32 | (bytes | PRINT_PACKED));
     }
+    word_sync(); // a fence of any lane comes after the record: its next call is served behind it
 }
 
 #ifdef __KILN__

@@ -146,12 +146,21 @@ int64_t io_read_bytes(io_state *s, int32_t handle, void *to, int64_t n)
     return handle == 0 ? read_stdin(s, to, n) : transfer(s, handle, to, n, false);
 }
 
+// A device may keep lines of printf for a while. What comes after them waits for them.
+void io_print_lines(io_state *s, int32_t handle)
+{
+    if ((handle == 1 || handle == 2) && s->k->ops->print_lines)
+        s->k->ops->print_lines(s->k);
+}
+
 int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n)
 {
     if (handle != 1 && handle != 2)
         return transfer(s, handle, from, n, true);
-    if (n) // where printf goes
+    if (n) { // where printf goes, behind what it has printed
+        io_print_lines(s, handle);
         context_print(s->k, from, (size_t)n);
+    }
     return n;
 }
 

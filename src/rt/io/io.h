@@ -94,6 +94,7 @@ void io_accept_together(void *state, const kiln_host_call *calls, uint32_t count
 // --- file.c: -errno on failure; 0 at the end
 int64_t io_read_bytes(io_state *s, int32_t handle, void *to, int64_t n);
 int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n);
+void io_print_lines(io_state *s, int32_t handle); // of stdout and stderr
 
 // --- stream.c
 void io_stream_free(io_stream *s);

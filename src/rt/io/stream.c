@@ -233,6 +233,7 @@ void service_place(void *state, const kiln_host_call *call)
 void service_flags(void *state, const kiln_host_call *call)
 {
     user u;
+    io_print_lines(state, IO_ARG(int32_t, 0)); // fflush asks for the flags
     int result = hold(state, IO_ARG(int32_t, 0), &u);
     if (result)
         IO_RETURN(int32_t, result);
