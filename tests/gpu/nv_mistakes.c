@@ -120,6 +120,53 @@ static kiln_status launch(const char *body)
     return status;
 }
 
+// Registers that warpgroups give each other: of 512 threads each has 128 at first.
+static void moved_registers(void)
+{
+    static const struct {
+        const char *bounds, *groups[4], *code, *words; // code: NULL if it is right
+    } rows[] = {{"", {"more(176)", "more(176)", "more(136)", "less(24)"}, NULL, NULL},
+                {"", {"more(208)", "more(208)", "less(72)", "less(24)"}, NULL, NULL},
+                {"",
+                 {"more(176)", "more(176)", "less(136)", "less(24)"},
+                 "K6043",
+                 "registers_less(136), where threads have 128"},
+                {"",
+                 {"more(208)", "more(208)", "less(72)", "less(32)"},
+                 "K6042",
+                 "for 208 registers: a block of 512 threads has 128 for each"},
+                {"min_blocks(2)", {"less(64)", "less(64)", "less(64)", "less(56)"}, NULL, NULL},
+                {"min_blocks(2)",
+                 {"less(64)", "less(72)", "less(64)", "less(64)"},
+                 "K6043",
+                 "registers_less(72), where threads have 64"}};
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        char source[1024];
+        snprintf(source, sizeof source,
+                 "#include <kiln/kernel.h>\n"
+                 "kernel block(512) %s void f(u32 *x) {\n"
+                 "    if (warp() < 4) registers_%s; else if (warp() < 8) registers_%s;\n"
+                 "    else if (warp() < 12) registers_%s; else registers_%s;\n"
+                 "    x[thread_x()] = 1;\n"
+                 "}\n",
+                 rows[n].bounds, rows[n].groups[0], rows[n].groups[1], rows[n].groups[2],
+                 rows[n].groups[3]);
+        kiln_module *m = api_compile(k, source, 0);
+        kiln_buffer *x = nv_buffer(k, KILN_U32, 512, NULL);
+        kiln_arg arg = kiln_arg_buffer(x);
+        int before = api_failed;
+        if (rows[n].code)
+            EXPECT(api_launch(api_kernel(m, "f"), 1, 0, &arg, 1), KILN_E_KERNEL, rows[n].code,
+                   rows[n].words);
+        else
+            CHECK(!api_launch(api_kernel(m, "f"), 1, 0, &arg, 1));
+        if (api_failed != before)
+            printf("in row %zu of the registers\n", n);
+        kiln_module_free(m);
+        kiln_buffer_free(x);
+    }
+}
+
 // A tensor map comes from the host program, which may have made it up: one field at a time is set
 // to what none has. The offsets are those of interp_tensor (dev/interp/interp.h).
 static void made_up_maps(void)
@@ -213,6 +260,7 @@ int main(int argc, char **argv)
         if (api_failed != before)
             printf("in row %zu: %s\n%s\n", n, m->wrong, kiln_last_error(k)->text);
     }
+    moved_registers();
     made_up_maps();
     kiln_close(k);
     return api_done("nv_mistakes");

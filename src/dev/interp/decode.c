@@ -553,6 +553,8 @@ interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch
     d.number = arena_array(scratch, uint32_t, f->module->funcs.len + 1);
     p->name = str_format(a, "%s", f->name);
     p->allows_early_return = f->allows_early_return;
+    p->min_blocks = f->min_blocks;
+    p->max_registers = f->max_registers;
     vec_push(a, &d.places, (place){.file = ""});
     d.watch = watch;
     p->granule = 8;

@@ -244,6 +244,7 @@ struct interp_program {
     bool is_sequential; // the order of blocks could show
     bool has_nv;        // instructions of nv.def
     bool has_wgmma;
+    uint32_t min_blocks, max_registers; // as in ir_func
     bool keeps_warps; // warps may wait for one another: all of a block must exist at once
     span *spans;      // a watched program: per code
     uint32_t granule; // and the largest power of two that no watched access splits, at most 8

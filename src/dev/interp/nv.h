@@ -92,6 +92,7 @@ typedef struct nv_warp {
     uint32_t waits_for;     // named barrier + 1
     uint32_t waits_since;   // its round
     uint32_t cluster_round; // of the last cluster_arrive, + 1
+    uint32_t registers;     // of a thread, after registers_more or _less; 0: as at the start
     uint32_t satisfied;     // lanes whose mbarrier_wait is over
     const code *satisfied_at;
 } nv_warp;

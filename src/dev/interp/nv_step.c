@@ -209,12 +209,42 @@ static void elect(runner *r, warp *w, const code *c)
         d[lane] = w->active && lane == lowest_lane(w->active);
 }
 
-static bool registers(runner *r, const warp *w, const code *c)
+// Registers of a thread when a block starts: as many as there are for it on a multiprocessor.
+static uint32_t first_registers(const runner *r)
 {
+    enum { ALL = 1 << 16, WARPS = 64, MOST = 256 }; // of a multiprocessor; of a thread
+    const interp_program *p = r->program;
+    uint32_t blocks = p->min_blocks, fit = WARPS / r->warp_count;
+    blocks = blocks < fit ? blocks : fit;
+    uint32_t n = ALL / (r->warp_count * LANES * (blocks ? blocks : 1));
+    if (p->max_registers && n > p->max_registers)
+        n = p->max_registers;
+    return n > MOST ? MOST : n / 8 * 8;
+}
+
+// Warps give registers to the others of their block, or wait until there are enough.
+static nv_outcome registers(runner *r, warp *w, const code *c)
+{
+    uint32_t first = first_registers(r), has = w->nv->registers ? w->nv->registers : first;
+    uint32_t left = first * r->warp_count, lane = lowest_lane(w->active);
     int64_t n = c->u.imm;
-    return (n >= 24 && n <= 256 && n % 8 == 0) ||
-           fault_raise(r, w, c, lowest_lane(w->active), K6043,
-                       "%lld registers: a multiple of 8 from 24 to 256 is possible", (long long)n);
+    if (n < 24 || n > 256 || n % 8) {
+        fault_raise(r, w, c, lane, K6043,
+                    "%lld registers: a multiple of 8 from 24 to 256 is possible", (long long)n);
+        return NV_FAILED;
+    }
+    if (c->align == NV_REGS_LESS && n > has) {
+        fault_raise(r, w, c, lane, K6043,
+                    "registers_less(%lld), where threads have %u: registers_more raises them",
+                    (long long)n, has);
+        return NV_FAILED;
+    }
+    for (uint32_t k = 0; k < r->warp_count; k++)
+        left -= r->nv->warps[k].registers ? r->nv->warps[k].registers : first;
+    if (n > has && n - has > left)
+        return NV_BLOCKED;
+    w->nv->registers = n > has || c->align == NV_REGS_LESS ? (uint32_t)n : has;
+    return NV_DONE;
 }
 
 static nv_outcome outcome_of(bool is_fine)
@@ -274,7 +304,7 @@ nv_outcome nv_step(runner *r, warp *w, const code *c)
     case NV_TENSOR_MAP_PREFETCH: return outcome_of(copy_step(r, w, c));
     case NV_ELECT: elect(r, w, c); return NV_DONE;
     case NV_REGS_MORE:
-    case NV_REGS_LESS: return outcome_of(registers(r, w, c));
+    case NV_REGS_LESS: return registers(r, w, c);
     case NV_LDMATRIX_1:
     case NV_LDMATRIX_2:
     case NV_LDMATRIX_4:
@@ -319,6 +349,11 @@ static bool fault_one(runner *r, const warp *w, const code *c)
                            "warp %u waits for ever at barrier %u: %u of %u threads have come",
                            w->index, id, b->arrived, b->expected);
     }
+    if (c->align == NV_REGS_MORE)
+        return fault_raise(r, w, c, 0, K6042,
+                           "warp %u waits for ever for %lld registers: a block of %u threads has "
+                           "%u for each, and others give too few back",
+                           w->index, (long long)c->u.imm, r->threads, first_registers(r));
     return fault_raise(r, w, c, 0, K6042,
                        "warp %u waits for ever for its cluster: other warps never arrive",
                        w->index);
