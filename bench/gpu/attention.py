@@ -52,7 +52,8 @@ def variants(hd):
 
 class Shape(C.Structure):  # struct shape of forward_tiles.h
     _fields_ = ([(n, C.c_uint32) for n in ('queries', 'keys', 'tiles', 'units_per_head', 'units', 'sharing')] + [('scale', C.c_float)] +
-                [(n, C.c_uint32) for n in ('heads', 'kv_heads')] + [(n, Steps) for n in 'qkv'] + [(n, Strides) for n in ('out', 'lse')])
+                [(n, C.c_uint32) for n in ('heads', 'kv_heads')] + [(n, Steps) for n in 'qkv'] + [(n, Strides) for n in ('out', 'lse')] +
+                [(n, C.c_uint32) for n in ('parts', 'part_units')])
 
 
 class Kernel:

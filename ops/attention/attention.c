@@ -11,6 +11,7 @@
 #include "ops/scratch.h"
 
 static const op_program forward_sm90 = ATTENTION_PROGRAM("forward_sm90.c", NULL),
+                        forward_join = ATTENTION_PROGRAM("forward_join.c", NULL),
                         forward_portable = ATTENTION_PROGRAM("forward_portable.c", NULL),
                         forward_mma = ATTENTION_PROGRAM("forward_mma.c", NULL),
                         decode = ATTENTION_PROGRAM("decode.c", NULL);
@@ -82,6 +83,8 @@ static const struct choice {
     {128, 0, true, false, {2, 128, 2, 2, .has_turns = false}},
     {128, 2048, false, true, {2, 128, 2, 2, .is_late = true}},
     {128, 0, false, true, {2, 128, 2, 1, .has_turns = true}},
+    {192, 0, true, false, {2, 96, 1, 2, .has_turns = false}},
+    {192, 0, false, true, {2, 96, 1, 1, .is_late = true}},
     {256, 0, true, false, {2, 64, 1, 2, .has_turns = false}},
     {256, 0, false, true, {2, 64, 1, 0, .is_late = true}},
 };
@@ -90,6 +93,7 @@ static const struct choice {
 static const struct choice masked_choices[] = {
     {64, 0, true, true, {2, 128, 2, 1, .has_turns = false}},
     {128, 0, true, true, {2, 128, 1, 1, .has_turns = false}},
+    {192, 0, true, true, {2, 64, 1, 0, .is_late = true}},
     {256, 0, true, true, {2, 64, 1, 0, .is_late = true}},
 };
 
@@ -98,10 +102,9 @@ static const struct choice masked_choices[] = {
 // before all.
 static bool has_few_units(const attention *a, uint32_t queries, bool has_pairs)
 {
-    const kiln_device_info *device;
     uint32_t tiles = attention_tiles(a, a->queries, queries);
     uint64_t units = has_pairs ? ceil_div(tiles, 2) : tiles;
-    return !op_device(a->k, &device) && units * a->batch * a->heads <= device->multiprocessors;
+    return units * a->batch * a->heads <= attention_processors(a);
 }
 
 static tile tile_for(const attention *a, const kiln_attention_desc *d)
@@ -113,13 +116,13 @@ static tile tile_for(const attention *a, const kiln_attention_desc *d)
     tile t = c->tile;
     if (t.warpgroups > 2 && has_few_units(a, t.warpgroups * 64, attention_has_pairs(a)))
         t = (tile){2, 128, .q_stages = 2, .ahead = 1};
-    if (a->keys <= 64 && attention_whole_dim(a) < 256)
+    if (a->keys <= 64 && attention_whole_dim(a) <= 128)
         t = (tile){2, 64, .q_stages = 2, .ahead = 1};
     if (!a->is_masked && has_few_units(a, 64, attention_has_pairs(a)))
         t = (tile){1, t.keys, .q_stages = 1, .ahead = 1};
     if (d->tile_queries && d->tile_queries != t.warpgroups * 64) {
         t = (tile){d->tile_queries / 64, 128, .q_stages = 1, .ahead = 1};
-        if (attention_whole_dim(a) == 256 || t.warpgroups == 4)
+        if (attention_whole_dim(a) > 128 || t.warpgroups == 4)
             t.keys = 64;
         else if (attention_whole_dim(a) == 128 && t.warpgroups == 3)
             t.keys = 80;
@@ -138,9 +141,27 @@ static bool is_plain(const job *j)
            j->a.head_dim == attention_whole_dim(&j->a);
 }
 
+// Parts of the keys of a tile: as many as there are multiprocessors for them, where each then has
+// JOIN blocks of keys less to read, which is what putting them together takes.
+static uint32_t parts_for(const attention *a, tile t)
+{
+    enum { MOST = 16, JOIN = 4 };
+    uint64_t units = (uint64_t)a->batch * a->heads * attention_tiles(a, a->queries, 64);
+    uint32_t blocks = ceil_div(a->keys, t.keys), parts = 1;
+    if (a->is_masked || t.warpgroups > 1)
+        return 1;
+    while (parts < MOST && parts < blocks && units * (parts + 1) <= attention_processors(a))
+        parts++;
+    return blocks - ceil_div(blocks, parts) > JOIN ? parts : 1;
+}
+
 static void set_sm90(const job *j, tile t, op_request *r)
 {
     set_common(j, r);
+    if (parts_for(&j->a, t) > 1) {
+        op_set(r, NO_LSE, false);
+        op_set(r, SPLIT, true);
+    }
     op_set(r, STRIDED, !is_plain(j));
     op_set(r, HD, attention_whole_dim(&j->a));
     if (j->a.head_dim != attention_whole_dim(&j->a))
@@ -221,6 +242,7 @@ struct shape { // as in forward_tiles.h
     uint32_t heads, kv_heads;
     steps q, k, v;
     row_strides out, lse;
+    uint32_t parts, part_units;
 };
 
 static struct shape shape_of(const job *j, tile t)
@@ -242,8 +264,64 @@ static struct shape shape_of(const job *j, tile t)
     bool has_pairs = attention_has_pairs(a) &&
                      (t.warpgroups > 1 || a->is_masked || !has_few_units(a, 64, false));
     s.units_per_head = has_pairs ? ceil_div(s.tiles, 2) : s.tiles;
-    s.units = s.units_per_head * a->batch * a->heads;
+    s.parts = parts_for(a, t);
+    s.part_units = s.units_per_head * a->batch * a->heads;
+    s.units = s.part_units * s.parts;
     return s;
+}
+
+// What the parts leave: their sums, then their shares of out.
+static kiln_status scratch_for(const job *j, uint32_t parts, kiln_arg args[2])
+{
+    const uint64_t sums = ((uint64_t)parts * j->a.rows + 3) / 4 * 4,
+                   shares = (uint64_t)parts * j->a.rows * attention_whole_dim(&j->a);
+    const op_scratch want = {.keeper = OP_KEEP_ATTENTION_SCRATCH,
+                             .name = "kiln_attention_forward",
+                             .type = KILN_U32,
+                             .count = DECODE_TICKETS + sums + shares,
+                             .zeros = DECODE_TICKETS}; // decode.c's, in front of what it leaves
+    kiln_buffer *scratch;
+    kiln_status status = op_scratch_of(j->a.k, &want, j->desc->stream, &scratch);
+    for (int n = 0; n < 2 && !status; n++) {
+        kiln_view left = kiln_view_of(scratch, 1, n ? &sums : &shares);
+        left.type = KILN_F32;
+        left.first = DECODE_TICKETS + (n ? 0 : sums);
+        args[n] = kiln_arg_view(left);
+    }
+    return status;
+}
+
+static kiln_status run_join(const job *j, tile t, uint32_t parts, const kiln_arg scratch[2])
+{
+    const attention *a = &j->a;
+    op_request r = {.program = &forward_join};
+    set_common(j, &r);
+    op_set(&r, STRIDED, true);
+    op_set(&r, HD, attention_whole_dim(a));
+    if (a->head_dim != attention_whole_dim(a))
+        op_set(&r, COLUMNS, a->head_dim);
+    op_set(&r, BN, t.keys);
+    struct { // as in forward_join.c
+        uint32_t rows, queries, keys, heads, parts;
+        row_strides out, lse;
+    } s = {a->rows,  a->queries, a->keys,
+           a->heads, parts,      attention_row_strides(j->tensors[OUT].view),
+           {0, 0, 0}};
+    if (j->count > LSE)
+        s.lse = attention_row_strides(j->tensors[LSE].view);
+    kiln_arg args[5] = {scratch[0], scratch[1]};
+    size_t count = add_views(j, OUT, args, 2);
+    args[count++] = kiln_arg_struct(&s, sizeof s);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(a->k, &r, &kernel);
+    uint32_t grid = ceil_div(a->rows * (attention_whole_dim(a) / 8), 256);
+    return status ? status
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {grid},
+                                                    .args = args,
+                                                    .arg_count = count,
+                                                    .stream = j->desc->stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }
 
 static kiln_status run_sm90(const job *j)
@@ -264,7 +342,14 @@ static kiln_status run_sm90(const job *j)
         args[n] = kiln_arg_struct(&maps[n], sizeof maps[n]);
     }
     struct shape s = shape_of(j, t);
-    size_t count = add_views(j, OUT, args, 3);
+    kiln_arg scratch[2] = {{0}};
+    size_t count = 5;
+    if (s.parts == 1)
+        count = add_views(j, OUT, args, 3);
+    else if (!status)
+        status = scratch_for(j, s.parts, scratch);
+    if (s.parts > 1)
+        memcpy(args + 3, scratch, sizeof scratch);
     args[count++] = kiln_arg_struct(&s, sizeof s);
     if (a->is_masked)
         count = attention_add_mask(a, &r, args, count);
@@ -275,12 +360,14 @@ static kiln_status run_sm90(const job *j)
         return status;
     uint32_t grid = blocks_for(s.units, s.units_per_head, kernel->resident,
                                a->queries % (t.warpgroups * 64) != 0);
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid},
-                                                           .shared_bytes = kernel->shared_bytes,
-                                                           .args = args,
-                                                           .arg_count = count,
-                                                           .stream = j->desc->stream,
-                                                           .overlaps_previous = kernel->overlaps});
+    status =
+        kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid},
+                                                        .shared_bytes = kernel->shared_bytes,
+                                                        .args = args,
+                                                        .arg_count = count,
+                                                        .stream = j->desc->stream,
+                                                        .overlaps_previous = kernel->overlaps});
+    return status || s.parts == 1 ? status : run_join(j, t, s.parts, scratch);
 }
 
 // --- any device, and few queries

@@ -6,6 +6,7 @@
 #if defined(MASK)
 typedef struct query_tile {
     u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
+    u32 part;              // 0: there is no SPLIT with a mask
     u32 end;               // of the queries
     u32 key, key_end;      // the first key of block 0; behind the last key of the sequence
     i32 shift;             // from a query to the key that it is at
@@ -145,7 +146,7 @@ static void mask_scores(f32 (*s)[BN / 2], shape p, query_tile t, u32 block, bool
 // Hides what a query may not see: keys past the end (in the last block alone), causal: after it.
 static void mask_scores(f32 (*s)[BN / 2], shape p, query_tile t, u32 block, bool is_first)
 {
-    u32 key = block * BN;
+    u32 key = (t.first + block) * BN;
     u32 column = key + lane() % 4 * 2; // of this lane's first score
     u32 first_end = t.row + p.keys - p.queries; // what the tile's first query sees last
     if (CAUSAL ? key + BN > first_end + warp() / 4 * 64 : is_first) {

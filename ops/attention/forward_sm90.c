@@ -47,7 +47,7 @@ static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *
 // --- the consumers: a warpgroup each
 typedef struct consumer {
     shape s;
-    half_t *out;
+    out_t *out;
     f32 *lse; // may be null
     u32 group, next_group;
     mma_operand q0, q;   // queries in the first stage, and those of the present tile
@@ -116,18 +116,19 @@ static void store(consumer *c, query_tile t, registers *r, softmax *m)
 {
     shape s = c->s;
     u32 first = t.row + warp() * 16, end = end_of(s, t), rows_left = first < end ? end - first : 0;
-    u64 lse_at = row_at(s.lse, t.head, s.heads, first, s.queries, 1);
-    u64 out_at = row_at(s.out, t.head, s.heads, first, s.queries, HD);
+    u64 share = ((u64)t.part * (s.part_units / s.tiles) + t.head) * s.queries + first; // SPLIT
+    u64 lse_at = IS_SPLIT ? share : row_at(s.lse, t.head, s.heads, first, s.queries, 1);
+    u64 out_at = IS_SPLIT ? share * HD : row_at(s.out, t.head, s.heads, first, s.queries, HD);
     f32 factor[2];
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
         u32 row = h * 8 + lane() / 4;
-        factor[h] = MASKED && m->sum[h] == 0.0f ? 0.0f : fast_rcp(m->sum[h]);
+        factor[h] = (MASKED || IS_SPLIT) && m->sum[h] == 0.0f ? 0.0f : fast_rcp(m->sum[h]);
         if (c->lse && lane() % 4 == 0 && row < rows_left)
-            c->lse[lse_at + row * (STRIDED ? s.lse.row : 1)] =
+            c->lse[lse_at + row * (STRIDED && !IS_SPLIT ? s.lse.row : 1)] =
                 (fast_log2(m->sum[h]) + m->max[h]) * 0.69314718f;
     }
-    store_rows(&smem->staging[warp()], c->out + out_at, s.out, &r->out, factor[0], factor[1],
+    STORE_ROWS(&smem->staging[warp()], c->out + out_at, s.out, &r->out, factor[0], factor[1],
                rows_left);
 }
 
@@ -303,7 +304,7 @@ static void consume(consumer c, cursor at)
     }
 }
 
-kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, half_t *out,
+kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, out_t *out,
 #if !defined(NO_LSE)
                                      f32 *lse,
 #endif

@@ -35,17 +35,20 @@ typedef struct shape {
     u32 heads, kv_heads;
     steps q, k, v;
     strides out, lse;
+    u32 parts, part_units; // SPLIT: units that share the keys of a tile (forward_join.c); units of one part
 } shape;
 
 // --- which tile comes next
 #if !defined(MASK)
 typedef struct query_tile {
-    u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
+    u32 head, row, blocks, part, first; // blocks of keys, 0: there is no tile; first: of the blocks
 } query_tile;
 
 #    define HAS_PAIRS(s) (CAUSAL && (WGS > 1 || (s).units_per_head != (s).tiles)) // of 64 queries: or not
 static query_tile tile_at(shape s, u32 unit, bool is_second)
 {
+    u32 part = IS_SPLIT ? unit / s.part_units : 0, first = 0;
+    unit -= part * s.part_units;
     u32 head = unit / s.units_per_head, index = unit - head * s.units_per_head;
     u32 blocks = (s.keys + BN - 1) / BN;
     if (CAUSAL) {
@@ -55,7 +58,11 @@ static query_tile tile_at(shape s, u32 unit, bool is_second)
         u32 seen = (index * BM + BM + s.keys - s.queries + BN - 1) / BN;
         blocks = is_same ? 0 : min(blocks, seen);
     }
-    return (query_tile){head, index * BM, blocks};
+    if (IS_SPLIT) {
+        u32 size = (blocks + s.parts - 1) / s.parts;
+        first = min(part * size, blocks), blocks = min(size, blocks - first);
+    }
+    return (query_tile){head, index * BM, blocks, part, first};
 }
 
 typedef struct cursor {
@@ -79,11 +86,11 @@ static u32 blocks_seen(shape s, query_tile t)
     u32 row = t.row + warp() / 4 * 64;
     if (row >= s.queries)
         return 0;
-    return CAUSAL ? min(t.blocks, (row + 64 + s.keys - s.queries + BN - 1) / BN) : t.blocks;
+    return CAUSAL && !IS_SPLIT ? min(t.blocks, (row + 64 + s.keys - s.queries + BN - 1) / BN) : t.blocks;
 }
 
 #    define FIRST(...) ((cursor){block_x(), 0})
-#    define LOAD_KEYS(tile, map, t, block, at, full) LOAD_ROWS(tile, map, (block) * BN, at, full)
+#    define LOAD_KEYS(tile, map, t, block, at, full) LOAD_ROWS(tile, map, ((t).first + (block)) * BN, at, full)
 
 static u32 end_of(shape s, query_tile t) // of the queries
 {

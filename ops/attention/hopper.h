@@ -8,7 +8,7 @@
 
 #include "sizes.h"
 
-tune(HD, 128, 64, 256); // head dimension; backward: 64 and 128
+tune(HD, 128, 64, 192, 256); // head dimension
 tune(STRIDED, 0, 1);
 #if !defined(COLUMNS)
 #    define COLUMNS HD
@@ -89,3 +89,32 @@ static void store_rows(void *staging, half_t *out, strides by, const f32 (*acc)[
         k_tile_store_words(staging, to + panel * 128, pitch, &words, is_there ? rows_left : 0);
     }
 }
+
+// -D SPLIT: several units of work share a result. Each leaves its share of it in f32, dense rows of HD
+// numbers, and a kernel behind adds them.
+#if defined(SPLIT)
+enum { IS_SPLIT = 1 };
+typedef f32 out_t;
+
+// As store_rows; empty: zeros.
+static void store_share(f32 *out, const f32 (*acc)[HD / 2], f32 factor_0, f32 factor_8, u32 rows_left, bool is_empty)
+{
+    f32 *to = out + lane() / 4 * HD + lane() % 4 * 2;
+#    pragma unroll
+    for (u32 h = 0; h < 2; h++) {
+        f32 factor = h ? factor_8 : factor_0;
+        if (lane() / 4 + h * 8 >= rows_left)
+            break;
+#    pragma unroll
+        for (u32 i = h * 2; i < HD / 2; i += 4)
+            *(f32x2 *)(to + h * 8 * HD + i / 4 * 8) =
+                is_empty ? (f32x2){0.0f, 0.0f} : (f32x2){(*acc)[i] * factor, (*acc)[i + 1] * factor};
+    }
+}
+#    define STORE_ROWS(staging, out, by, acc, factor_0, factor_8, rows_left) \
+        store_share(out, acc, factor_0, factor_8, rows_left, false)
+#else
+enum { IS_SPLIT = 0 };
+typedef half_t out_t;
+#    define STORE_ROWS store_rows
+#endif

@@ -117,11 +117,11 @@ kiln_status attention_run_dbias(const attention *a, const kiln_view *dbias, cons
 enum { DECODE_TICKETS = 4096 };
 
 // --- sm_90a
-// The head dimension of the kernels for sm_90a, at least the call's: 64, 128 or 256. Fewer columns
-// are filled up with zeros.
+// The head dimension of the kernels for sm_90a, at least the call's: 64, 128, 192 or 256. Fewer
+// columns are filled up with zeros.
 static inline uint32_t attention_whole_dim(const attention *a)
 {
-    return a->head_dim <= 64 ? 64 : a->head_dim <= 128 ? 128 : 256;
+    return a->head_dim <= 64 ? 64 : a->head_dim <= 128 ? 128 : a->head_dim <= 192 ? 192 : 256;
 }
 
 // --- views for the kernels
@@ -152,6 +152,9 @@ const char *attention_sm90_mask_obstacle(const attention *a);
 uint32_t attention_tiles(const attention *a, uint32_t length, uint32_t rows);
 // Does the work of a tile grow along a head, so that tiles from both ends belong together?
 bool attention_has_pairs(const attention *a);
+// Multiprocessors of the device. The interpreter plays one that has a few, so that its tests meet
+// what is for few units of work.
+uint32_t attention_processors(const attention *a);
 // A tensor map of boxes of 64 columns by box_rows rows; with offsets one whose rows end with a
 // sequence (hopper_mask.h).
 kiln_status attention_map_parts(const attention *a, const kiln_view *v, uint32_t box_rows,

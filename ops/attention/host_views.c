@@ -267,6 +267,12 @@ bool attention_is_aligned(attention *a, const tensor *tensors, size_t count)
     return true;
 }
 
+uint32_t attention_processors(const attention *a)
+{
+    const kiln_device_info *device;
+    return a->k->caps.is_emulated || op_device(a->k, &device) ? 4 : device->multiprocessors;
+}
+
 kiln_status attention_map(const attention *a, const kiln_view *v, bool is_dense, uint32_t box_rows,
                           kiln_tensor_map *out)
 {

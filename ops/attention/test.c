@@ -1,6 +1,6 @@
 // kiln_attention_forward against double precision, for all head dimensions, types, masks, layouts
 // and kernels, and what it refuses.
-//     attention [DEVICE]        (default: cuda)
+//     attention [DEVICE [parts]]        (default: cuda; parts: units that share keys alone)
 //     attention interp check    kiln check of the kernel for sm_90a, from the root of the tree
 // On interp and cpu the shapes are small; interp emulates the kernel for sm_90a, too.
 #include "test_case.h"
@@ -144,6 +144,20 @@ static void test_layouts(kiln *k)
     test_case(k, types[1], (shape){1, 1, 1, 60, 70, 136, false}, GAPS, 1, KILN_ATTENTION_SM90, 0);
 }
 
+// Few queries and many keys: several units share the keys of a tile.
+static void test_parts(kiln *k)
+{
+    static const uint32_t head_dims[] = {64, 96, 128, 192, 256};
+    static const shape shapes[] = {
+        {1, 1, 1, 40, 1100, 0, 0}, {1, 2, 1, 70, 1000, 0, 0}, {1, 1, 1, 1200, 1200, 0, 0}};
+    for (uint32_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
+        for (uint32_t dim = 0; dim < sizeof head_dims / sizeof *head_dims; dim++)
+            for (int causal = 0; causal < 2; causal++)
+                if (shapes[n].queries < 100 || !is_emulated)
+                    test_case(k, types[(n + dim) % 2], with(shapes[n], head_dims[dim], causal),
+                              (layout)(dim % ANY), n, KILN_ATTENTION_SM90, 0);
+}
+
 // Random shapes and strides.
 static void test_random(kiln *k, uint32_t seed, uint32_t count)
 {
@@ -168,13 +182,14 @@ static void test_random(kiln *k, uint32_t seed, uint32_t count)
 }
 
 // The same bits every time, and with and without lse.
-static void test_repeats(kiln *k, shape s, int repeats)
+static void test_repeats(kiln *k, shape s, kiln_attention_kernel kernel, int repeats)
 {
     attention_case c;
     CHECK(begin_case(&c, k, s, types[0], DENSE, 1));
     size_t bytes = c.counts[OUT] * 2;
     void *first = calloc(bytes + 1, 1), *again = calloc(bytes + 1, 1);
     kiln_attention_desc d = describe(&c);
+    d.kernel = kernel;
     bool is_same = !kiln_attention_forward(k, &d) && !kiln_read_view(d.out, first);
     for (int n = 0; n < repeats; n++) {
         d.lse.buffer = n % 2 ? c.buffers[LSE] : NULL;
@@ -217,8 +232,9 @@ static void test_check(kiln *k, shape s, uint32_t q_stages, uint32_t warpgroups)
         float scale;
         uint32_t for_strides[8];
         uint64_t strides[6];
+        uint32_t parts, part_units;
     } p = {s.queries, s.keys, tiles, per_head, per_head * s.heads, s.heads / s.kv_heads,
-           0.125f,    {0},    {0}};
+           0.125f,    {0},    {0},   1,        per_head * s.heads};
     kiln_tensor_map maps[3];
     for (int i = 0; i < 3; i++) {
         kiln_tensor_map_desc d;
@@ -348,7 +364,7 @@ static void test_empty(kiln *k)
 
 int main(int argc, char **argv)
 {
-    static const uint32_t all_dims[] = {64, 128, 256, 0}, odd_dims[] = {33, 64, 0};
+    static const uint32_t all_dims[] = {64, 128, 192, 256, 0}, odd_dims[] = {33, 64, 0};
     const char *device = argc > 1 ? argv[1] : "cuda";
     kiln *k = api_open(device);
     is_fake = api_is_fake(k);
@@ -361,9 +377,15 @@ int main(int argc, char **argv)
         kiln_close(k);
         return api_done("attention-check");
     }
+    if (argc > 2 && !strcmp(argv[2], "parts")) {
+        test_parts(k);
+        kiln_close(k);
+        return api_done("attention-parts");
+    }
     test_refusals(k);
     test_empty(k);
     test_layouts(k);
+    test_parts(k);
     if (is_emulated)
         test_obstacles(k);
     test_shapes(k, small_shapes, 2, odd_dims, KILN_ATTENTION_PORTABLE, 3);
@@ -378,15 +400,16 @@ int main(int argc, char **argv)
                      tile += 64)
                     test_case(k, types[0], with(large_shapes[8], head_dim, causal), DENSE, 1,
                               KILN_ATTENTION_SM90, tile);
-            for (uint32_t head_dim = 64; head_dim <= 256; head_dim *= 2)
+            for (uint32_t head_dim = 64; head_dim <= 256; head_dim += 64)
                 for (layout form = DENSE; form <= ALIGNED; form++)
                     test_case(k, types[form % 2],
                               with(form == PACKED ? large_shapes[5] : long_shape, head_dim, causal),
                               form, 1, KILN_ATTENTION_SM90, 0);
         }
         test_case(k, types[0], with(large_shapes[8], 96, true), DENSE, 1, KILN_ATTENTION_BEST, 0);
-        test_repeats(k, (shape){2, 8, 4, 1000, 1000, 128, true}, 100);
-        test_repeats(k, (shape){2, 8, 4, 1000, 1000, 64, false}, 100);
+        test_repeats(k, (shape){2, 8, 4, 1000, 1000, 128, true}, KILN_ATTENTION_BEST, 100);
+        test_repeats(k, (shape){2, 8, 4, 1000, 1000, 64, false}, KILN_ATTENTION_BEST, 100);
+        test_repeats(k, (shape){1, 2, 1, 70, 3000, 128, true}, KILN_ATTENTION_BEST, 100);
         test_random(k, 1, 100);
     } else {
         if (is_emulated)
@@ -398,7 +421,9 @@ int main(int argc, char **argv)
         for (uint32_t head_dim = 128; head_dim <= 256 && is_emulated; head_dim *= 2)
             test_case(k, types[0], with(emulated_shapes[1], head_dim, head_dim == 256), DENSE, 1,
                       KILN_ATTENTION_SM90, 64);
-        test_repeats(k, with(small_shapes[1], 64, true), 3);
+        test_repeats(k, with(small_shapes[1], 64, true), KILN_ATTENTION_BEST, 3);
+        if (is_emulated)
+            test_repeats(k, (shape){1, 2, 1, 70, 1000, 64, true}, KILN_ATTENTION_SM90, 3);
         test_random(k, 1, 20);
     }
     CHECK(!kiln_sync(k));
