@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attention backward on a Hopper GPU: ours (ops/attention/backward_sm90.c and backward_ends.c, compiled by `kiln show`), cuDNN through
+"""Attention backward on a Hopper GPU: ours (ops/attention/backward_sm90.c, backward_wide.c and backward_ends.c, compiled by `kiln show`), cuDNN through
 PyTorch, and the reference twin's PTX when its generator is found, alternating in random order in one process. Every kernel is checked
 first, against float64 and for repeating its bits. A time is that of all three kernels. Needs torch with CUDA.
 
@@ -14,8 +14,9 @@ import sys
 from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, checked, ck, cu, finish, in_turns, lengths_of, load, middle, parse,
                               prepare_images, record, row_name, sdpa_kernel, show, tensor_map, timed, torch, tree_before)
 
-ENDS, MAIN = 'ops/attention/backward_ends.c', 'ops/attention/backward_sm90.c'
-SOURCES = [ENDS, MAIN, 'ops/attention/backward_tiles.h', 'ops/attention/backward_mask.h', 'ops/attention/hopper.h']
+ENDS, MAIN, WIDE = 'ops/attention/backward_ends.c', 'ops/attention/backward_sm90.c', 'ops/attention/backward_wide.c'
+SOURCES = [ENDS, MAIN, WIDE, 'ops/attention/backward_tiles.h', 'ops/attention/backward_units.h', 'ops/attention/backward_produce.h', 'ops/attention/backward_mask.h',
+           'ops/attention/hopper.h', 'ops/attention/sizes.h']
 SHAPES = ((3, 72), (1, 128), (160, 136), (2, 256), (3, 384), (2, 400), (40, 640), (1, 1000), (5, 1024))
 
 
@@ -24,9 +25,9 @@ class Tensors(C.Structure):  # of backward_ends.c
         (n, Strides) for n in ('out', 'dout', 'lse', 'dq')]
 
 
-class Problem(C.Structure):  # of backward_tiles.h
+class Problem(C.Structure):  # of backward_units.h
     _fields_ = ([(n, C.c_uint32) for n in ('queries', 'query_blocks', 'key_blocks', 'units', 'per_head')] +
-                [(n, C.c_float) for n in ('c', 'scale')] + [(n, C.c_uint32) for n in ('keys', 'heads', 'kv_heads', 'sharing')] +
+                [(n, C.c_float) for n in ('c', 'scale')] + [(n, C.c_uint32) for n in ('keys', 'heads', 'kv_heads', 'sharing', 'parts', 'all_heads')] +
                 [(n, Steps) for n in ('q', 'k', 'v', 'dout')] + [(n, Strides) for n in ('dk', 'dv')])
 
 
@@ -34,7 +35,8 @@ class Kernel:
     """ours or the twin; tensors are [heads, rows, hd]"""
 
     def __init__(self, label, hd, causal, type_name='bf16'):
-        self.hd, self.causal, self.type_name, self.label, self.m = hd, causal, type_name, label, 64 if hd == 128 else 128
+        self.hd, self.causal, self.type_name, self.label = hd, causal, type_name, label
+        self.m, self.keys, self.threads = 128 if hd == 64 else 64, 128 if hd <= 128 else 64, 384 if hd <= 128 else 512
 
     def jobs(self, options):
         """functions that return the PTX of the ends and of the main kernel"""
@@ -43,13 +45,15 @@ class Kernel:
         defines, tunes = ['TYPE_' + self.type_name], [f'HD={self.hd}']
         main_tunes = tunes + [f'CAUSAL={int(self.causal)}']
         return [lambda: checked(show(options, ENDS, defines, tunes), 'attention_backward_prepare', [C.sizeof(Tensors)]),
-                lambda: checked(show(options, MAIN, defines, main_tunes), 'attention_backward', [128] * 4 + [C.sizeof(Problem)])]
+                lambda: checked(show(options, MAIN if self.hd <= 128 else WIDE, defines, main_tunes), 'attention_backward', [128] * 4 + [C.sizeof(Problem)])]
 
     def load(self, options, ends, main):
         if self.label == 'ours':
             names = b'attention_backward_prepare', b'attention_backward', b'attention_backward_convert'
-            kv, q, ds = 256 * self.hd, 2 * self.m * self.hd, 256 * self.m
-            self.smem = 2 * kv + 6 * q + 2 * ds + 8 * 4096 + 2 * 8 * self.m + 8 * 20
+            kv, q, ds = 2 * self.keys * self.hd, 2 * self.m * self.hd, 2 * self.keys * self.m
+            q_stages, ds_stages, chunks = {256: (2, 1, 2), 192: (3, 2, 3)}.get(self.hd, (4, 2, 0))
+            self.smem = 2 * kv + (q_stages + 2) * q + ds_stages * ds + 2 * 8 * self.m
+            self.smem += 8 * 4096 + 8 * 20 if self.hd <= 128 else 8192 + 4 * chunks * 2048 + 16 * (5 + q_stages + ds_stages)
         else:
             names = b'bwd_pre', b'bwd', b'bwd_post'
             self.smem = int(options.twin(self.hd, self.causal).split(' smem=')[1].split()[0])
@@ -58,26 +62,26 @@ class Kernel:
     def prepare(self, q, k, v, o, do, lse, dq, dk, dv):
         heads, s, hd = q.shape
         m = self.m
-        query_blocks, key_blocks = -(-s // m), -(-s // 128)
+        query_blocks, key_blocks = -(-s // m), -(-s // self.keys)
         per_head = -(-key_blocks // 2) if self.causal else key_blocks
         units = heads * per_head
         grid = balanced_grid(units)
         rows = torch.empty(heads, query_blocks, 2, m, device='cuda')
-        sums = torch.empty(heads, query_blocks, 8192, device='cuda')
+        sums = torch.empty(heads, query_blocks, m * hd, device='cuda')
         scale = hd ** -0.5
         p, u = lambda t: C.c_uint64(t.data_ptr()), C.c_uint32
-        n_prepare, n_convert = sums.numel() // 8, sums.numel() // 16
+        n_prepare, n_convert = heads * query_blocks * m * (32 if hd == 192 else hd // 8), sums.numel() // 16
         c = scale * math.log2(math.e)
         if self.label == 'ours':
             ends = [Tensors(s, query_blocks, scale, heads)]
-            last = [Problem(s, query_blocks, key_blocks, units, per_head, c, scale, s, heads, heads, 1)]
+            last = [Problem(s, query_blocks, key_blocks, units, per_head, c, scale, s, heads, heads, 1, 1, heads)]
             counts = [ends, ends]
         else:
             last = [u(s), u(query_blocks), u(key_blocks), u(units), u(per_head), C.c_float(c), C.c_float(scale)]
             counts = [[u(s), u(query_blocks), u(n_prepare)], [u(s), u(query_blocks), u(n_convert), C.c_float(scale)]]
         calls = [
             (-(-n_prepare // 256), 256, 0, [p(o), p(do), p(lse), p(rows), p(sums)] + counts[0]),
-            (grid, 384, self.smem, [tensor_map(q, m), tensor_map(k, 128), tensor_map(v, 128), tensor_map(do, m), p(rows), p(sums), p(dk), p(dv)] +
+            (grid, self.threads, self.smem, [tensor_map(q, m), tensor_map(k, self.keys), tensor_map(v, self.keys), tensor_map(do, m), p(rows), p(sums), p(dk), p(dv)] +
              last),
             (-(-n_convert // 256), 256, 0, [p(sums), p(dq)] + counts[1])]
         packed = [(f, *call[:3], (C.c_void_p * len(call[3]))(*[C.addressof(x) for x in call[3]])) for f, call in zip(self.functions, calls)]
@@ -191,11 +195,11 @@ def main():
     if options.twin:
         makers['twin'] = Kernel, options
     if options.before:
-        before, there = tree_before(options, 'attention_backward', ENDS=ENDS, MAIN=MAIN)
+        before, there = tree_before(options, 'attention_backward', ENDS=ENDS, MAIN=MAIN, WIDE=WIDE)
         makers['before'] = (lambda _, *of: before.Kernel('ours', *of)), there
-    for row in [(hd, causal, t) for hd in (128, 64) for causal in (False, True) for t in TYPES]:
+    for row in [(hd, causal, t) for hd in (128, 64, 256, 192) for causal in (False, True) for t in TYPES]:
         if lengths_of(options, *row):
-            kernels[row] = [(w, makers[w][0](w, *row)) for w in makers if w != 'twin' or row[2] == 'bf16']
+            kernels[row] = [(w, makers[w][0](w, *row)) for w in makers if w == 'ours' or row[0] <= 128 and (w != 'twin' or row[2] == 'bf16')]
     everything = [k for each in kernels.values() for k in each]
     images = prepare_images(options, [job for whose, kern in everything for job in kern.jobs(makers[whose][1])])
     for i, (whose, kern) in enumerate(everything):

@@ -16,7 +16,7 @@ extern "C" {
 // --- attention: out = softmax(scale * q * transposed k) * v, row by row
 typedef enum kiln_attention_kernel {
     KILN_ATTENTION_BEST,
-    KILN_ATTENTION_SM90, // wgmma and the copy engine: sm_90a; head_dim 64, 128, 256; bf16 and f16
+    KILN_ATTENTION_SM90, // wgmma and the copy engine: sm_90a; head_dim 32 to 256; bf16 and f16
     KILN_ATTENTION_PORTABLE,
     KILN_ATTENTION_DECODE, // forward, for few queries and many keys: sm_80 and later; bf16 and f16;
                            // head_dim a multiple of 8 up to 256
@@ -81,7 +81,7 @@ typedef struct kiln_attention_backward_desc {
     bool is_causal;      // as in the forward call
     float scale;         // the same; 0: one over the root of head_dim
     kiln_stream *stream; // NULL: the device's own
-    kiln_attention_kernel kernel; // instead of the best; sm_90a: head_dim 32 to 128
+    kiln_attention_kernel kernel; // instead of the best; sm_90a: head_dim 32 to 256
     bool has_window;              // this and the rest as in the forward call
     int32_t window_left, window_right;
     kiln_view q_offsets, k_offsets;

@@ -1,9 +1,9 @@
-// The two ends of attention backward: what every query row needs, made before the main kernel
-// (backward_sm90.c), and dQ, made from the sum that it leaves. -D TYPE_f16 for f16, STRIDED as there.
+// The two ends of attention backward: what every query row needs, made before the main kernel (backward_sm90.c,
+// backward_wide.c), and dQ, made from the sum that it leaves. -D TYPE_f16 for f16, STRIDED and SPLIT as there.
 //
 // Queries come in blocks of M. `rows`: [heads, blocks, 2, M]: -LSE * log2(e), then D, the sum of
 // dO * O over the row; past the end -infinity and 0, so that P is 0 there. `sums`: [heads, blocks,
-// 8192] numbers of dQ in the order of the main kernel's registers: [8 warps][8][32 lanes][4].
+// SUM] numbers of dQ in the order of the main kernel's registers: [64 x 64 of it][4 warps][8][32 lanes][4].
 // With a mask (mask.h) a query that sees no key has -infinity, too; with OFFSETS every sequence begins
 // with a new block.
 #include <kiln/overlap.h>
@@ -12,7 +12,7 @@
 
 KERNEL_OVERLAPS
 
-enum { M = BACKWARD_QUERIES(HD), LANES = HD / 8 };
+enum { M = BACKWARD_QUERIES(HD), SUM = SUM_BLOCK(HD), LANES = HD == 192 ? 32 : HD / 8 };
 
 typedef struct tensors {
     u32 length, blocks; // queries of a head, blocks of them
@@ -35,15 +35,6 @@ static u32 query_at(const i32 *q_offsets, const i32 *k_offsets, mask m, u32 plac
 #    define QUERY_AT(q_offsets, k_offsets, m, place, length) (place)
 #endif
 
-static f32x2 unpack(u32 word)
-{
-#if defined(TYPE_f16)
-    return (f32x2){f32(f16_from_bits((u16)word)), f32(f16_from_bits((u16)(word >> 16)))};
-#else
-    return (f32x2){f32_from_bits(word << 16), f32_from_bits(word & 0xffff0000)};
-#endif
-}
-
 static f32 add_products(f32 sum, u32 a, u32 b)
 {
     f32x2 x = unpack(a), y = unpack(b);
@@ -58,12 +49,14 @@ kernel block(256) void attention_backward_prepare(const half_t *o, const half_t 
     kernel_begin();
     u32 i = global_x(), part = i % LANES, padded = i / LANES, head = padded / (t.blocks * M);
     u32 place = padded - head * t.blocks * M, query = QUERY_AT(q_offsets, k_offsets, m, place, t.length);
-    f32x4 zero = {0.0f, 0.0f, 0.0f, 0.0f}, *clear = (f32x4 *)(sums + (u64)i * 8);
-    clear[0] = zero;
-    clear[1] = zero;
+    f32x4 zero = {0.0f, 0.0f, 0.0f, 0.0f}, *clear = (f32x4 *)(sums + ((u64)padded * HD + part * 8));
+    if (part < HD / 8) {
+        clear[0] = zero;
+        clear[1] = zero;
+    }
     u32x4 a = {0, 0, 0, 0}, b = {0, 0, 0, 0};
     f32 minus_lse = -INFINITY;
-    if (query < t.length && (COLUMNS == HD || part * 8 < COLUMNS)) {
+    if (query < t.length && (COLUMNS == LANES * 8 || part * 8 < COLUMNS)) {
         a = *(const u32x4 *)(o + row_at(t.out, head, t.heads, query, t.length, HD) + part * 8);
         b = *(const u32x4 *)(grad + row_at(t.dout, head, t.heads, query, t.length, HD) + part * 8);
         minus_lse = lse[row_at(t.lse, head, t.heads, query, t.length, 1)] * -1.4426950408889634f;
@@ -86,13 +79,50 @@ kernel block(256) void attention_backward_prepare(const half_t *o, const half_t 
     }
 }
 
+#if defined(SPLIT)
+typedef struct joined { // the shares of dK, then those of dV: [parts][heads][keys][HD]
+    u32 first, parts, rows; // first: block of the grid; rows: keys of all heads
+    u32 keys, kv_heads;
+    strides dk, dv;
+} joined;
+
+// A thread for 8 numbers of dK or dV.
+static void join(const f32 *shares, half_t *dk, half_t *dv, joined j, u32 i)
+{
+    u32 part = i % (HD / 8), row = i / (HD / 8), is_v = row >= j.rows ? 1 : 0;
+    row -= is_v * j.rows;
+    if (row >= j.rows || part * 8 >= COLUMNS)
+        return;
+    u64 share = (u64)j.rows * HD;
+    const f32 *from = shares + (is_v * j.parts * share + (u64)row * HD + part * 8);
+    f32x4 low = {0.0f, 0.0f, 0.0f, 0.0f}, high = low;
+    for (u32 n = 0; n < j.parts; n++) {
+        low = vec_add(low, *(const f32x4 *)(from + n * share));
+        high = vec_add(high, *(const f32x4 *)(from + n * share + 4));
+    }
+    u32 head = row / j.keys;
+    strides by = is_v ? j.dv : j.dk;
+    half_t *to = (is_v ? dv : dk) + row_at(by, head, j.kv_heads, row - head * j.keys, j.keys, HD) + part * 8;
+    *(u32x4 *)to = (u32x4){PACK(low.x, low.y), PACK(low.z, low.w), PACK(high.x, high.y), PACK(high.z, high.w)};
+}
+#    define SPLIT_PARAMETERS(shares, dk, dv, j) , const f32 *shares, half_t *dk, half_t *dv, joined j
+#else
+#    define SPLIT_PARAMETERS(...)
+#endif
+
 // A thread for 16 numbers: 8 columns of rows r and r + 8 of 64 x 64.
 kernel block(256) void attention_backward_convert(const f32 *sums, half_t *dq, tensors t
-                    MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
+                    SPLIT_PARAMETERS(shares, dk, dv, shared_keys) MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     kernel_begin();
-    u32 i = global_x(), j = i % 8, row = i / 8 % 8, warp_row = i / 64 % 4, half = i / 256 % 2;
-    u32 tile = i / 512, head = tile / t.blocks, block = tile - head * t.blocks;
+#if defined(SPLIT)
+    if (block_x() >= shared_keys.first) {
+        join(shares, dk, dv, shared_keys, global_x() - shared_keys.first * 256);
+        return;
+    }
+#endif
+    u32 i = global_x(), j = i % 8, row = i / 8 % 8, warp_row = i / 64 % 4, square = i / 256 % (SUM / 4096);
+    u32 tile = i / (SUM / 16), head = tile / t.blocks, block = tile - head * t.blocks;
     const f32x4 *from =
         (const f32x4 *)(sums + (u64)(i / 256) * 4096 + warp_row * 1024 + j * 128 + row * 16);
     u32 low[4], high[4];
@@ -102,9 +132,9 @@ kernel block(256) void attention_backward_convert(const f32 *sums, half_t *dq, t
         low[k] = PACK(v.x * t.scale, v.y * t.scale);
         high[k] = PACK(v.z * t.scale, v.w * t.scale);
     }
-    u32 place = block * M + (HD == 128 ? 0 : half * 64) + warp_row * 16 + row;
+    u32 place = block * M + (HD == 64 ? square * 64 : 0) + warp_row * 16 + row;
     u32 query = QUERY_AT(q_offsets, k_offsets, m, place, t.length);
-    u32 column = (HD == 128 ? half * 64 : 0) + j * 8;
+    u32 column = (HD == 64 ? 0 : square * 64) + j * 8;
     if (COLUMNS != HD && column >= COLUMNS)
         return;
     half_t *to = dq + row_at(t.dq, head, t.heads, query, t.length, HD) + column;

@@ -1,12 +1,10 @@
 // Attention backward for Hopper (sm_90a): dK, dV and the sum of dQ from Q, K, V, dO and the row
 // values that backward_ends.c makes before; it turns the sum into dQ after. -D TYPE_f16 for f16.
 //
-// A dense tensor has as many keys as queries and no shared heads. With STRIDED (hopper.h) K and V may
-// have another length than Q, and several query heads may share a head of K and V. A unit of work is
-// 128 keys of one head of K and V (causal: key blocks i and last - i after each other), for which the
-// queries pass by in blocks of M. One producer thread keeps rings of Q and dO filled through the copy
-// engine; two consumer warpgroups own 64 keys each and work on transposed scores, so that P^T is the
-// register operand of dV += P^T dO. For query block i:
+// For head dimensions up to 128. A unit of work (backward_units.h) is 128 keys. One producer thread
+// keeps rings of Q and dO filled through the copy engine (backward_produce.h); two consumer warpgroups
+// own 64 keys each and work on transposed scores, so that P^T is the register operand of
+// dV += P^T dO. For query block i:
 //
 //     S = K Q^T, dP = V dO^T                      of block i
 //     dK += dS Q                                  of block i - 1, behind them in the tensor queue
@@ -18,107 +16,7 @@
 // hide behind the next scores. Start at `consume`.
 #include "backward_tiles.h"
 
-// --- units of work
-
-#if !defined(MASK)
-typedef struct work { // a key block of a head and the query blocks that see it
-    u32 unit, half, head, keys, first, count;
-} work;
-
-static u32 before_first(problem p) // keys before the first query
-{
-    return STRIDED ? p.keys - p.queries : 0;
-}
-
-static work work_at(problem p, u32 unit, u32 half)
-{
-    u32 head = unit / p.per_head, keys = unit - head * p.per_head, first = 0;
-    if (CAUSAL) {
-        keys = half ? p.key_blocks - 1 - keys : keys;
-        first = keys * (KEYS / M);
-        if (STRIDED)
-            first = keys * KEYS > before_first(p) ? (keys * KEYS - before_first(p)) / M : 0;
-    }
-    u32 count = (p.query_blocks - first) * (STRIDED ? p.sharing : 1);
-    return (work){unit, half, head, keys, first, count};
-}
-
-static work next_work(problem p, work w)
-{
-    bool has_twin = CAUSAL && w.half == 0 && w.keys * 2 + 1 != p.key_blocks;
-    return work_at(p, has_twin ? w.unit : w.unit + grid_dim_x(), has_twin);
-}
-
-typedef struct query_block {
-    u32 head, block;
-} query_block;
-
-// Query block number i of a unit: of one head after the other.
-static query_block query_block_at(problem p, work w, u32 i)
-{
-    if (!STRIDED)
-        return (query_block){w.head, w.first + i};
-    u32 per_head = p.query_blocks - w.first, other = i / per_head;
-    return (query_block){w.head * p.sharing + other, w.first + i - other * per_head};
-}
-
-#    define key_at(w)                            ((w).keys * KEYS)
-#    define SEED(...)                            ((work){0})
-#    define first_work(p, seed)                  work_at(p, block_x(), 0)
-#    define LOAD_QUERIES(t, map, w, b, at, full) LOAD_ROWS(t, map, (b).block * M, at, full)
-#    define LOAD_KEYS(t, map, w, at, full)       LOAD_ROWS(t, map, (w).keys * KEYS, at, full)
-
-// Blocks between the last one of a head and the first one of the next.
-static u32 blocks_between(problem p, work w)
-{
-    return w.first;
-}
-
-static u32 keys_end(problem p, work w)
-{
-    return STRIDED ? p.keys : p.queries;
-}
-#endif
-#include "backward_mask.h" // which queries see a key; units with a mask
-
-// --- the producer: one thread
-
-typedef struct sources {
-    const tensor_map *q, *k, *v, *o;
-    const f32 *rows;
-} sources;
-
-static void produce(sources from, problem p, work w)
-{
-    ring_slot q = {0, 1}, o = {0, 1}, keys = {0, 1};
-    for (w = first_work(p, w); w.unit < p.units; w = next_work(p, w)) {
-        for (u32 i = 0; i < w.count; i++) {
-            query_block b = query_block_at(p, w, i);
-            ring_acquire(&smem->q_ring, q, sizeof(q_tile));
-            LOAD_QUERIES(&smem->q[q.stage], from.q, w, b, place_of(p.q, b.head, p.heads),
-                         ring_full(&smem->q_ring, q));
-            if (i == 0) {
-                ring_acquire(&smem->k_ring, keys, sizeof(kv_tile));
-                LOAD_KEYS(&smem->k, from.k, w, place_of(p.k, w.head, p.kv_heads),
-                          ring_full(&smem->k_ring, keys));
-            }
-            ring_acquire(&smem->o_ring, o, sizeof(q_tile) + sizeof(row_values));
-            LOAD_QUERIES(&smem->o[o.stage], from.o, w, b, place_of(p.dout, b.head, p.heads),
-                         ring_full(&smem->o_ring, o));
-            bulk_load((f32 *)&smem->rows[o.stage],
-                      from.rows + (u64)(b.head * p.query_blocks + b.block) * (2 * M),
-                      sizeof(row_values), ring_full(&smem->o_ring, o));
-            if (i == 0) {
-                ring_acquire(&smem->v_ring, keys, sizeof(kv_tile));
-                LOAD_KEYS(&smem->v, from.v, w, place_of(p.v, w.head, p.kv_heads),
-                          ring_full(&smem->v_ring, keys));
-            }
-            q = ring_next(&smem->q_ring, q);
-            o = ring_next(&smem->o_ring, o);
-        }
-        keys.phase ^= 1;
-    }
-}
+#include "backward_produce.h"
 
 // --- the consumers: a warpgroup each
 
@@ -127,7 +25,7 @@ typedef struct consumer {
     operands t;
     ring_slot q, o, keys;
     f32 *sums, *sum; // of dQ: all, and of the next block that is done
-    half_t *dk, *dv;
+    out_t *dk, *dv;
     bool is_leader; // releases the stages of its warpgroup; a predicate for the whole main loop
 } consumer;
 #define RELEASE(c, ring, slot) ((c)->is_leader ? ring_release(ring, slot) : (void)0)
@@ -157,18 +55,12 @@ static void add_dq(f32 (*dq)[32], f32 *sum)
     }
 }
 
-static void store_keys(consumer *c, registers *r, work w)
+static void store_unit(consumer *c, registers *r, work w, bool is_empty)
 {
-    problem p = c->p;
-    u32 length = keys_end(p, w), row = key_at(w) + warp() * 16;
-    u32 rows_left = row < length ? length - row : 0;
-    u64 dv_at = row_at(p.dv, w.head, p.kv_heads, row, length, HD);
-    u64 dk_at = row_at(p.dk, w.head, p.kv_heads, row, length, HD);
-    void *staging = smem->staging[warp()];
     if (lane() == 0)
         bulk_wait_read(0);
-    store_rows(staging, c->dv + dv_at, p.dv, &r->dv, 1.0f, 1.0f, rows_left);
-    store_rows(staging, c->dk + dk_at, p.dk, &r->dk, p.scale, p.scale, rows_left);
+    store_keys(smem->staging[warp()], c->dv, c->p.dv, &r->dv, 1.0f, c->p, w, is_empty);
+    store_keys(smem->staging[warp()], c->dk, c->p.dk, &r->dk, c->p.scale, c->p, w, is_empty);
 }
 
 static void consume_first_block(consumer *c, registers *r, work w)
@@ -181,7 +73,7 @@ static void consume_first_block(consumer *c, registers *r, work w)
     multiply_scores(&r->d, c->t.v, c->t.o, c->o.stage);
     c->keys.phase ^= 1;
     wgmma_wait(1);
-    mask_scores(&r->s, c->p, w, (query_block){w.head * c->p.sharing, w.first});
+    mask_scores(&r->s, c->p, w, query_block_at(c->p, w, 0));
     make_p(&r->s, &r->p, c->p.c, &smem->rows[c->o.stage]);
     mbarrier_wait(&smem->ds_ring.empty[c->o.stage], c->o.phase ^ 1);
     wgmma_wait(0);
@@ -226,9 +118,9 @@ static void consume_block(consumer *c, registers *r, work w, u32 i)
     wgmma_wait(PARTS); // dQ
     RELEASE(c, &smem->ds_ring, last_o);
     add_dq(&r->s[0], c->sum);
-    c->sum += SUM_BLOCK;
+    c->sum += SUM;
     if (STRIDED && b.block == w.first) // of the next head
-        c->sum += (u64)blocks_between(c->p, w) * SUM_BLOCK;
+        c->sum += (u64)blocks_between(c->p, w) * SUM;
 }
 
 static void finish_unit(consumer *c, registers *r, work w)
@@ -246,7 +138,7 @@ static void finish_unit(consumer *c, registers *r, work w)
     RELEASE(c, &smem->k_ring, c->keys);
     RELEASE(c, &smem->ds_ring, last_o);
     add_dq(&r->s[0], c->sum);
-    store_keys(c, r, w);
+    store_unit(c, r, w, false);
 }
 
 static void consume(consumer c, work w)
@@ -254,8 +146,11 @@ static void consume(consumer c, work w)
     problem p = c.p;
     for (w = first_work(p, w); w.unit < p.units; w = next_work(p, w)) {
         registers r;
-        u32 head = w.head * (STRIDED ? p.sharing : 1);
-        c.sum = c.sums + (u64)(head * p.query_blocks + w.first) * SUM_BLOCK + warp() * 1024;
+        if (IS_SPLIT && w.count == 0) {
+            store_unit(&c, &r, w, true);
+            continue;
+        }
+        c.sum = sum_at(p, c.sums, query_block_at(p, w, 0)) + warp() * 1024;
         consume_first_block(&c, &r, w);
         c.q = ring_next(&smem->q_ring, c.q);
         c.o = ring_next(&smem->o_ring, c.o);
@@ -281,7 +176,7 @@ static void init_rings()
 }
 
 kernel block(384) void attention_backward(tensor_map q, tensor_map k, tensor_map v, tensor_map o,
-                                          const f32 *rows, f32 *sums, half_t *dk, half_t *dv,
+                                          const f32 *rows, f32 *sums, out_t *dk, out_t *dv,
                                           problem p MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     if (thread_x() == 0) {
@@ -291,6 +186,7 @@ kernel block(384) void attention_backward(tensor_map q, tensor_map k, tensor_map
         tensor_map_prefetch(&v);
         tensor_map_prefetch(&o);
     }
+    kernel_begin();
     barrier();
     if (warp() < 8) {
         registers_more(240);

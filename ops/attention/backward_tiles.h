@@ -1,14 +1,9 @@
 // The tiles of attention backward (backward_sm90.c): where they lie in shared memory, the products
 // of them, and P and dS, which are made in registers.
-#include "hopper.h"
-
-tune(CAUSAL, 0, 1);
+#include "backward_units.h"
 
 enum {
-    M = BACKWARD_QUERIES(HD),     // queries of a block
     PINNED = HD == 64 && !CAUSAL && !MASKED, // see pin_p
-    PARTS = M / 64,               // scores are computed 64 queries at a time
-    KEYS = BACKWARD_KEYS,         // of a unit
     Q_STAGES = PINNED ? 3 : 4,
     O_STAGES = 2 // of dO and its row values; also the buffers of dS
 };
@@ -19,11 +14,6 @@ tile_type(ds_tile, half_t, KEYS, M, 128);
 ring_type(kv_ring, 1);
 ring_type(q_ring, Q_STAGES);
 ring_type(o_ring, O_STAGES);
-
-typedef struct row_values { // of a block of queries
-    f32 minus_lse[M];       // times log2(e)
-    f32 d[M];               // sum of dO * O over the row
-} row_values;
 
 typedef struct layout {
     kv_tile k, v;
@@ -39,21 +29,7 @@ typedef struct layout {
 _Alignas(1024) shared layout smem[];
 enum { SHARED_BYTES = sizeof(layout) };
 
-typedef struct problem {
-    u32 queries, query_blocks, key_blocks; // of a head
-    u32 units, per_head;                   // units of work: of all heads of K and V, of one
-    f32 c, scale;                          // c: scale * log2(e)
-    u32 keys, heads, kv_heads, sharing;    // sharing: heads per head of K and V
-    steps q, k, v, dout;
-    strides dk, dv;
-} problem;
-
-// --- products; 64 x 64 scores are 32 registers
-
-typedef f32 scores[PARTS][32];
-typedef u32 packed[M / 16][4];
-
-#define MMA_AB_MN(d, a, b, adds) MMA(d, a, b, adds, wgmma_a_mn | wgmma_b_mn) // both are transposed
+// --- products
 
 // What the products read, at stage 0.
 typedef struct operands {
@@ -116,35 +92,7 @@ static void multiply_dv(f32 (*dv)[HD / 2], packed *p, u32 part, const operands *
     wgmma_commit();
 }
 
-// --- P and dS: keys are the rows of the accumulators, queries the columns
-
-static void pack_p(packed *p, scores *s, u32 k)
-{
-#pragma unroll
-    for (u32 i = 0; i < 4; i++)
-        (*p)[k][i] = PACK((*s)[k / 4][k % 4 * 8 + i * 2], (*s)[k / 4][k % 4 * 8 + i * 2 + 1]);
-}
-
-static f32x2 pair_at(const f32 *values, u32 j) // of this lane's columns of 8 * j
-{
-    return *(const f32x2 *)(values + lane() % 4 * 2 + j * 8);
-}
-
-// S becomes P. With M 128 packing waits for make_ds: fewer registers are alive.
-static void make_p(scores *s, packed *p, f32 c, const row_values *rows)
-{
-#pragma unroll
-    for (u32 j = 0; j < M / 8; j++) {
-        f32x2 minus_lse = pair_at(rows->minus_lse, j);
-#pragma unroll
-        for (u32 r = 0; r < 4; r++) {
-            f32 *at = &(*s)[j / 8][j % 8 * 4 + r];
-            *at = fast_exp2(fma(*at, c, r % 2 ? minus_lse.y : minus_lse.x));
-        }
-        if (M == 64 && j % 2)
-            pack_p(p, s, j / 2);
-    }
-}
+// --- dS
 
 // A use of P in code that never runs. Without it ptxas moves most of the exponentials down to the
 // next use, behind the wait for dP. With HD 64 and no mask they are better before it, and with HD

@@ -67,6 +67,15 @@ static u64 row_at(strides by, u32 head, u32 heads, u32 row, u32 length, u32 widt
     return batch * by.batch + (head - batch * heads) * by.head + row * by.row;
 }
 
+static f32x2 unpack(u32 word)
+{
+#if defined(TYPE_f16)
+    return (f32x2){f32(f16_from_bits((u16)word)), f32(f16_from_bits((u16)(word >> 16)))};
+#else
+    return (f32x2){f32_from_bits(word << 16), f32_from_bits(word & 0xffff0000)};
+#endif
+}
+
 // Stores the 16 rows of a warp, 64 columns at a time, each accumulator times the factor of its row.
 // `out` is where the first of them begins.
 static void store_rows(void *staging, half_t *out, strides by, const f32 (*acc)[HD / 2], f32 factor_0,

@@ -1,9 +1,9 @@
 // kiln_attention_backward: checks a description, picks kernels, and launches them.
 //
-// Three ways: backward_sm90.c between the two kernels of backward_ends.c (wgmma, tensor maps),
-// backward_mma.c (mma; all masks) and backward_portable.c (any device, any head dimension, any
-// strides). The first one that can do the
-// job is taken. backward_bias.c makes the gradient of a bias after them. Start reading at
+// Three ways: backward_sm90.c, or backward_wide.c above 128 columns, between the two kernels of
+// backward_ends.c (wgmma, tensor maps), backward_mma.c (mma; all masks) and backward_portable.c
+// (any device, any head dimension, any strides). The first one that can do the job is taken.
+// backward_bias.c makes the gradient of a bias after them. Start reading at
 // kiln_attention_backward, the last function.
 #include "ops/attention/host_attention.h"
 #include "ops/attention/sizes.h"
@@ -12,6 +12,7 @@
 static const op_program prepare =
                             ATTENTION_PROGRAM("backward_ends.c", "attention_backward_prepare"),
                         backward_sm90 = ATTENTION_PROGRAM("backward_sm90.c", "attention_backward"),
+                        backward_wide = ATTENTION_PROGRAM("backward_wide.c", "attention_backward"),
                         convert =
                             ATTENTION_PROGRAM("backward_ends.c", "attention_backward_convert"),
                         portable_queries =
@@ -28,9 +29,16 @@ typedef struct job {
     attention a;
     const kiln_attention_backward_desc *desc;
     tensor tensors[TENSORS];
+    uint32_t dim;          // attention_whole_dim
     uint32_t query_blocks; // of a head
+    uint32_t parts;        // that share the queries of a key, on sm_90a
     bool is_plain;         // dense, as many keys as queries, no shared heads, whole columns
 } job;
+
+static uint32_t key_blocks_of(const job *j)
+{
+    return attention_tiles(&j->a, j->a.keys, BACKWARD_KEYS(j->dim));
+}
 
 // --- sm_90a: the shape
 // Can backward_sm90.c work with such a shape? If not, the obstacle says why.
@@ -40,8 +48,8 @@ static bool can_shape(job *j)
     const char *why = NULL;
     if (!a->k->caps.has_wgmma || !a->k->caps.has_tensor_copies)
         why = "the device is not sm_90a";
-    else if (a->head_dim % 8 || a->head_dim < 32 || a->head_dim > 128)
-        why = "head_dim is not a multiple of 8 from 32 to 128";
+    else if (a->head_dim % 8 || a->head_dim < 32 || a->head_dim > 256)
+        why = "head_dim is not a multiple of 8 from 32 to 256";
     else if (a->type == KILN_F32)
         why = "its tensors are bf16 or f16";
     else if ((uint64_t)a->batch * a->heads * j->query_blocks >= 1 << 22)
@@ -55,17 +63,26 @@ static bool can_shape(job *j)
     return attention_can(&j->a, why);
 }
 
-// Elements of the workspace: the sums of dQ, then two numbers a query; portable: one number.
+// Elements of the workspace: the sums of dQ, two numbers a query, and, where several units share
+// the queries of a key, their shares of dK and dV; portable: one number.
 static uint64_t sums_of(const job *j)
 {
-    return (uint64_t)j->a.batch * j->a.heads * j->query_blocks * SUM_BLOCK;
+    return (uint64_t)j->a.batch * j->a.heads * j->query_blocks * SUM_BLOCK(j->dim);
+}
+
+static uint64_t rows_of(const job *j)
+{
+    return sums_of(j) / j->dim * 2;
+}
+
+static uint64_t shares_of(const job *j) // of dK, or of dV
+{
+    return j->parts > 1 ? (uint64_t)j->a.kv_rows * j->dim * j->parts : 0;
 }
 
 static uint64_t workspace_of(const job *j, bool is_sm90)
 {
-    return is_sm90 ? sums_of(j) +
-                         sums_of(j) / SUM_BLOCK * 2 * BACKWARD_QUERIES(attention_whole_dim(&j->a))
-                   : j->a.rows;
+    return is_sm90 ? sums_of(j) + rows_of(j) + 2 * shares_of(j) : j->a.rows;
 }
 
 static kiln_arg workspace_at(const job *j, uint64_t element)
@@ -73,6 +90,27 @@ static kiln_arg workspace_at(const job *j, uint64_t element)
     kiln_view v = j->desc->workspace;
     v.first += element;
     return kiln_arg_view(v);
+}
+
+// --- sm_90a: parts
+// How many units share the query blocks of a key: what takes least time, counted in such blocks.
+// Beginning and ending a unit is as much as FIXED of them, adding the shares of dK and dV one more.
+static uint32_t parts_for(const job *j)
+{
+    enum { FIXED = 1, MOST = 16 };
+    const attention *a = &j->a;
+    uint64_t units = (uint64_t)a->batch * a->kv_heads * key_blocks_of(j), best = UINT64_MAX;
+    uint64_t blocks = (uint64_t)j->query_blocks * (a->heads / (a->kv_heads ? a->kv_heads : 1));
+    uint32_t parts = 1, processors = attention_processors(&j->a);
+    for (uint32_t n = 1; n <= MOST && n <= blocks && !a->is_masked; n++) {
+        uint64_t rounds = (units * n + processors - 1) / processors;
+        uint64_t taken = rounds * ((blocks + n - 1) / n + FIXED) + (n > 1);
+        if ((n > 1 && rounds > 1) || taken >= best)
+            continue;
+        best = taken;
+        parts = n;
+    }
+    return parts;
 }
 
 // --- sm_90a: the kernels
@@ -94,11 +132,13 @@ static kiln_status run_kernel(const job *j, const op_program *program, kiln_arg 
 {
     op_request r = {.program = program};
     op_set(&r, TYPE, j->a.type);
-    op_set(&r, HD, attention_whole_dim(&j->a));
-    if (j->a.head_dim != attention_whole_dim(&j->a))
+    op_set(&r, HD, j->dim);
+    if (j->a.head_dim != j->dim)
         op_set(&r, COLUMNS, j->a.head_dim);
     op_set(&r, STRIDED, !j->is_plain);
-    if (program == &backward_sm90)
+    if (program != &prepare)
+        op_set(&r, SPLIT, j->parts > 1);
+    if (units)
         op_set(&r, CAUSAL, j->a.is_causal && !j->a.is_masked);
     if (j->a.is_masked)
         count = attention_add_mask(&j->a, &r, args, count);
@@ -109,10 +149,10 @@ static kiln_status run_kernel(const job *j, const op_program *program, kiln_arg 
     return status ? status : launch(j, kernel, grid, args, count);
 }
 
-struct problem { // as in backward_tiles.h
+struct problem { // as in backward_units.h
     uint32_t queries, query_blocks, key_blocks, units, per_head;
     float c, scale;
-    uint32_t keys, heads, kv_heads, sharing;
+    uint32_t keys, heads, kv_heads, sharing, parts, all_heads;
     steps q, k, v, dout;
     row_strides dk, dv;
 };
@@ -121,15 +161,16 @@ static kiln_status run_main(const job *j)
 {
     static const size_t mapped[] = {Q, K, V, DOUT};
     const attention *a = &j->a;
-    uint32_t m = BACKWARD_QUERIES(attention_whole_dim(a)),
-             key_blocks = attention_tiles(a, a->keys, BACKWARD_KEYS);
-    uint32_t per_head = attention_has_pairs(a) ? ceil_div(key_blocks, 2) : key_blocks;
-    uint32_t units = a->batch * a->kv_heads * per_head;
+    uint32_t key_blocks = key_blocks_of(j), all_heads = a->batch * a->kv_heads;
+    bool has_pairs = attention_has_pairs(a) && j->parts == 1 &&
+                     (a->is_masked || all_heads * key_blocks > attention_processors(&j->a));
+    uint32_t per_head = has_pairs ? ceil_div(key_blocks, 2) : key_blocks;
+    uint32_t units = all_heads * per_head * j->parts;
     kiln_tensor_map maps[COUNT(mapped)];
     kiln_arg args[9 + MASK_ARGS];
     for (size_t n = 0; n < COUNT(mapped); n++) {
         const tensor *t = &j->tensors[mapped[n]];
-        uint32_t rows = t->shape == OF_KEYS ? BACKWARD_KEYS : m;
+        uint32_t rows = t->shape == OF_KEYS ? BACKWARD_KEYS(j->dim) : BACKWARD_QUERIES(j->dim);
         kiln_status status = a->mask.q_offsets.buffer
                                  ? attention_map_parts(a, t->view, rows, &maps[n])
                                  : attention_map(a, t->view, j->is_plain, rows, &maps[n]);
@@ -148,6 +189,8 @@ static kiln_status run_main(const job *j)
                         .heads = a->heads,
                         .kv_heads = a->kv_heads,
                         .sharing = a->heads / a->kv_heads,
+                        .parts = j->parts,
+                        .all_heads = all_heads,
                         .q = attention_steps(j->tensors[Q].view),
                         .k = attention_steps(j->tensors[K].view),
                         .v = attention_steps(j->tensors[V].view),
@@ -158,8 +201,12 @@ static kiln_status run_main(const job *j)
     args[5] = workspace_at(j, 0);
     args[6] = kiln_arg_view(*j->tensors[DK].view);
     args[7] = kiln_arg_view(*j->tensors[DV].view);
+    if (j->parts > 1) {
+        args[6] = workspace_at(j, sums_of(j) + rows_of(j));
+        args[7] = workspace_at(j, sums_of(j) + rows_of(j) + shares_of(j));
+    }
     args[8] = kiln_arg_struct(&p, sizeof p);
-    return run_kernel(j, &backward_sm90, args, 9, units, 0);
+    return run_kernel(j, j->dim > 128 ? &backward_wide : &backward_sm90, args, 9, units, 0);
 }
 
 struct tensors { // as in backward_ends.c
@@ -169,7 +216,7 @@ struct tensors { // as in backward_ends.c
     row_strides out, dout, lse, dq;
 };
 
-static kiln_status run_sm90(const job *j)
+static kiln_status run_sm90(job *j)
 {
     struct tensors t = {.length = j->a.queries,
                         .blocks = j->query_blocks,
@@ -186,14 +233,33 @@ static kiln_status run_sm90(const job *j)
                                           workspace_at(j, sums_of(j)),
                                           workspace_at(j, 0),
                                           rest};
-    kiln_arg to_convert[3 + MASK_ARGS] = {workspace_at(j, 0), kiln_arg_view(*j->tensors[DQ].view),
+    kiln_arg to_convert[7 + MASK_ARGS] = {workspace_at(j, 0), kiln_arg_view(*j->tensors[DQ].view),
                                           rest};
-    uint32_t tiles = j->a.batch * j->a.heads * j->query_blocks;
-    kiln_status status = run_kernel(j, &prepare, to_prepare, 6, 0, tiles * (SUM_BLOCK / 8 / 256));
+    uint32_t tiles = j->a.batch * j->a.heads * j->query_blocks, sum = SUM_BLOCK(j->dim);
+    uint32_t lanes = j->dim == 192 ? 32 : j->dim / 8; // of a row, as in backward_ends.c
+    uint32_t converting = tiles * (sum / 16 / 256), arg_count = 3;
+    const struct { // as in backward_ends.c
+        uint32_t first, parts, rows, keys, kv_heads;
+        row_strides dk, dv;
+    } joined = {converting,
+                j->parts,
+                j->a.kv_rows,
+                j->a.keys,
+                j->a.kv_heads,
+                attention_row_strides(j->tensors[DK].view),
+                attention_row_strides(j->tensors[DV].view)};
+    if (j->parts > 1) {
+        to_convert[arg_count++] = workspace_at(j, sums_of(j) + rows_of(j));
+        to_convert[arg_count++] = kiln_arg_view(*j->tensors[DK].view);
+        to_convert[arg_count++] = kiln_arg_view(*j->tensors[DV].view);
+        to_convert[arg_count++] = kiln_arg_struct(&joined, sizeof joined);
+        converting += ceil_div(2 * j->a.kv_rows * (j->dim / 8), 256);
+    }
+    kiln_status status =
+        run_kernel(j, &prepare, to_prepare, 6, 0, tiles * (BACKWARD_QUERIES(j->dim) * lanes / 256));
     if (!status)
         status = run_main(j);
-    return status ? status
-                  : run_kernel(j, &convert, to_convert, 3, 0, tiles * (SUM_BLOCK / 16 / 256));
+    return status ? status : run_kernel(j, &convert, to_convert, arg_count, 0, converting);
 }
 
 // --- mma and any device: a kernel for dQ, which writes what the one for dK and dV needs
@@ -281,10 +347,12 @@ static kiln_status begin(kiln *k, const kiln_attention_backward_desc *desc, job 
         return attention_wrong(&j->a, "the description is NULL");
     kiln_status status = attention_sizes(&j->a, &desc->q, &desc->k, NULL, desc->is_causal,
                                          desc->scale, desc->kernel, &MASKING_OF(desc));
-    if (!status)
-        j->query_blocks =
-            attention_tiles(&j->a, j->a.queries, BACKWARD_QUERIES(attention_whole_dim(&j->a)));
-    return status;
+    if (status)
+        return status;
+    j->dim = attention_whole_dim(&j->a);
+    j->query_blocks = attention_tiles(&j->a, j->a.queries, BACKWARD_QUERIES(j->dim));
+    j->parts = parts_for(j);
+    return KILN_OK;
 }
 
 static kiln_status check_workspace(const job *j, uint64_t elements)
@@ -357,8 +425,8 @@ kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc 
         return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_80 kernel cannot: %s", j.a.op,
                          j.a.obstacle);
     j.is_plain = !j.a.is_masked && attention_is_dense(tensors, TENSORS) &&
-                 j.a.queries == j.a.keys && j.a.heads == j.a.kv_heads &&
-                 j.a.head_dim == attention_whole_dim(&j.a);
+                 j.a.queries == j.a.keys && j.a.heads == j.a.kv_heads && j.a.head_dim == j.dim &&
+                 j.parts == 1;
     status = is_sm90 && j.a.rows ? run_sm90(&j) : is_mma ? run_mma(&j) : run_portable(&j);
     return status ? status : run_dbias(&j);
 }

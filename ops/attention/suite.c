@@ -59,12 +59,15 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     out[LSE].type = KILN_F32;
     out[LSE].rank = 3;
     out[LSE].is_constant = true;
-    uint64_t block = SUM_BLOCK + 2 * SUM_BLOCK / (s[DIM] < 64 ? 64 : s[DIM]);
+    uint64_t dim = s[DIM] <= 64 ? 64 : (s[DIM] + 63) / 64 * 64,
+             block = SUM_BLOCK(dim) + 2 * SUM_BLOCK(dim) / dim;
+    uint64_t most = 256 << 15, shares = 32 * s[BATCH] * s[KV_HEADS] * s[KEYS] * dim; // of dK and dV
     out[WORK] = (op_tensor){.name = "workspace",
                             .role = ROLE_SCRATCH,
                             .type = KILN_F32,
                             .rank = 1,
-                            .sizes = {s[BATCH] * s[HEADS] * (s[QUERIES] / 64 + 1) * block}};
+                            .sizes = {s[BATCH] * s[HEADS] * (s[QUERIES] / 64 + 1) * block +
+                                      (shares < most ? shares : most)}};
     return TENSORS;
 }
 

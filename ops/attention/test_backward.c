@@ -1,10 +1,14 @@
 // kiln_attention_backward against double precision, for both ways of computing it, all layouts, and
 // what it refuses.
-//     attention_backward [DEVICE]        (default: cuda)
+//     attention_backward [DEVICE [LEAST MOST [PART]]]    (default: cuda; head dimensions; a word
+//     of `main`: layouts, general, random, check, dense)
 // On interp and cpu the shapes are small. A kernel that the device does not have is skipped.
+#include "sizes.h"
 #include "test_case.h"
 
 static int skipped;
+static uint32_t least_dim, most_dim = UINT32_MAX;
+static const char *only_part;
 static bool is_fake, is_emulated;
 
 static shape square(uint32_t heads, uint32_t length, uint32_t head_dim, bool is_causal)
@@ -134,6 +138,8 @@ static void test_case(kiln *k, shape s, number_type type, layout form, uint32_t 
                       kiln_attention_kernel kernel, int times)
 {
     run r;
+    if (s.head_dim < least_dim || s.head_dim > most_dim)
+        return;
     CHECK(begin(&r, k, s, type, form, seed, kernel));
     bool has_run = make_workspace(&r) && compute(&r);
     // The interpreter has every kernel.
@@ -172,6 +178,11 @@ static void test_layouts(kiln *k)
                 s.head_dim = n % 2 ? 96 : 40; // filled up to 128 and 64
                 if (form < ANY)
                     test_case(k, s, types[n / 2], form, (uint32_t)n, KILN_ATTENTION_SM90, 0);
+                static const uint32_t wide[] = {192, 256, 136, 248};
+                s.head_dim = wide[n];
+                if (form < ANY)
+                    test_case(k, s, types[(n + causal) % 2], form, (uint32_t)n, KILN_ATTENTION_SM90,
+                              0);
             }
 }
 
@@ -183,7 +194,7 @@ static void test_general(kiln *k)
                                    {2, 2, 2, 260, 300, 0, 0},
                                    {1, 2, 2, 300, 140, 0, 0}};
     for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
-        for (uint32_t head_dim = 64; head_dim <= 128; head_dim += 32)
+        for (uint32_t head_dim = 64; head_dim <= 256; head_dim += head_dim < 128 ? 32 : 64)
             for (int causal = 0; causal < 2; causal++) {
                 shape s = shapes[n];
                 s.head_dim = head_dim;
@@ -281,7 +292,8 @@ static kiln_kernel *compile_for_check(kiln *k, shape s)
     const char *tune[] = {head_dim, causal, NULL};
     kiln_compile_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.path = "ops/attention/backward_sm90.c";
+    desc.path =
+        s.head_dim > 128 ? "ops/attention/backward_wide.c" : "ops/attention/backward_sm90.c";
     desc.tune = tune;
     desc.for_check = true;
     kiln_module *m = NULL;
@@ -315,20 +327,21 @@ static void test_check(kiln *k, shape s)
     CHECK(begin(&r, k, s, types[0], DENSE, 1, KILN_ATTENTION_SM90));
     CHECK(make_workspace(&r) && compute(&r)); // its workspace holds the rows' values now
     attention_case *c = &r.c;
-    uint32_t m = s.head_dim == 128 ? 64 : 128, blocks = (s.queries + m - 1) / m;
-    uint32_t keys = (s.queries + 127) / 128, per_head = s.is_causal ? (keys + 1) / 2 : keys;
-    const kiln_tensor_map maps[] = {map_of(c, Q, m), map_of(c, K, 128), map_of(c, V, 128),
+    uint32_t m = BACKWARD_QUERIES(s.head_dim), n = BACKWARD_KEYS(s.head_dim);
+    uint32_t blocks = (s.queries + m - 1) / m, keys = (s.queries + n - 1) / n;
+    uint32_t per_head = s.is_causal ? (keys + 1) / 2 : keys;
+    const kiln_tensor_map maps[] = {map_of(c, Q, m), map_of(c, K, n), map_of(c, V, n),
                                     map_of(c, DOUT, m)};
     const struct {
         uint32_t queries, query_blocks, key_blocks, units, per_head;
         float c, scale;
-        uint32_t for_strides[12];
+        uint32_t for_strides[14];
         uint64_t strides[6];
     } p = {s.queries, blocks, keys, s.heads * per_head, per_head, 0.1f, 0.1f, {0}, {0}};
     kiln_arg args[9];
     for (size_t n = 0; n < 4; n++)
         args[n] = kiln_arg_struct(&maps[n], sizeof maps[n]);
-    args[4] = kiln_arg_buffer_at(r.workspace, 4 + (size_t)s.heads * blocks * 8192);
+    args[4] = kiln_arg_buffer_at(r.workspace, 4 + (size_t)s.heads * blocks * SUM_BLOCK(s.head_dim));
     args[5] = kiln_arg_buffer_at(r.workspace, 4);
     args[6] = kiln_arg_buffer(c->buffers[DK]);
     args[7] = kiln_arg_buffer(c->buffers[DV]);
@@ -349,6 +362,11 @@ static void test_check(kiln *k, shape s)
     end(&r);
 }
 
+static bool has_part(const char *name)
+{
+    return !only_part || !strcmp(only_part, name);
+}
+
 int main(int argc, char **argv)
 {
     // around the edges of blocks of 64 and 128 queries and 128 keys
@@ -357,26 +375,36 @@ int main(int argc, char **argv)
     } large[] = {{2, 1},   {3, 72},  {2, 128}, {20, 136}, {2, 256},
                  {3, 384}, {2, 400}, {4, 640}, {1, 1000}, {2, 1024}};
     const char *device = argc > 1 ? argv[1] : "cuda";
+    if (argc > 3) {
+        least_dim = (uint32_t)strtoul(argv[2], NULL, 10);
+        most_dim = (uint32_t)strtoul(argv[3], NULL, 10);
+    }
+    only_part = argc > 4 ? argv[4] : NULL;
     kiln *k = api_open(device);
     is_fake = api_is_fake(k);
     is_emulated = !is_fake && !strcmp(kiln_device_name(k), "interp");
     bool is_gpu = !strncmp(device, "cuda", 4);
     test_refusals(k);
     test_empty(k);
-    test_layouts(k);
-    test_general(k);
-    test_random(k, 1, is_gpu ? 60 : 12);
-    for (int n = 0; n < 4 && is_emulated; n++)
+    if (has_part("layouts"))
+        test_layouts(k);
+    if (has_part("general"))
+        test_general(k);
+    if (has_part("random"))
+        test_random(k, 1, is_gpu ? 60 : 12);
+    for (int n = 0; n < 4 && is_emulated && has_part("check"); n++) {
         test_check(k, n & 1 ? square(1, 330, 128, n > 1) : square(1, 600, 64, n > 1));
-    for (int causal = 0; causal < 2; causal++) {
+        test_check(k, n & 1 ? square(1, 330, 192, n > 1) : square(1, 330, 256, n > 1));
+    }
+    for (int causal = 0; causal < 2 && has_part("dense"); causal++) {
         test_shape(k, square(2, 5, 33, causal), KILN_ATTENTION_PORTABLE, 3, 1);
         test_shape(k, square(1, 70, 64, causal), KILN_ATTENTION_PORTABLE, 3, 1);
-        for (uint32_t head_dim = 64; head_dim <= 128 && !is_gpu; head_dim += 64) {
+        for (uint32_t head_dim = 64; head_dim <= 256 && !is_gpu; head_dim += 64) {
             test_shape(k, square(2, 1, head_dim, causal), KILN_ATTENTION_SM90, 1, 1);
             test_shape(k, square(3, 300, head_dim, causal), KILN_ATTENTION_SM90, 2, 1);
         }
         for (size_t n = 0; n < sizeof large / sizeof *large && is_gpu; n++)
-            for (uint32_t head_dim = 64; head_dim <= 128; head_dim += 64)
+            for (uint32_t head_dim = 64; head_dim <= 256; head_dim += 64)
                 test_shape(k, square(large[n].heads, large[n].length, head_dim, causal),
                            KILN_ATTENTION_SM90, 2, large[n].length == 1000 ? 100 : 3);
         if (is_gpu)

@@ -1,6 +1,6 @@
 // Attention with windows, sequences of different lengths, biases and slopes, forward and backward,
 // against double precision, by the portable kernels and those on mma; and what is refused.
-//     attention_mask [DEVICE]        (default: cuda)
+//     attention_mask [DEVICE [heads]]        (default: cuda; heads: the kernels for sm_90a alone)
 // On interp and cpu the shapes are small.
 #include "test_mask_case.h"
 
@@ -301,7 +301,7 @@ static void test_random(kiln *k, uint32_t seed, uint32_t count)
 }
 
 // Every kind of head dimension, tiles and a bit more, with and without a mask, by the kernels on
-// mma and those for sm_90a, which have heads of 32 and more (backward: up to 128).
+// mma and those for sm_90a, which have heads of 32 and more.
 static void test_heads(kiln *k, kiln_attention_kernel kernel)
 {
     static const uint32_t head_dims[] = {8, 32, 96, 128, 136, 192, 256};
@@ -323,8 +323,7 @@ static void test_heads(kiln *k, kiln_attention_kernel kernel)
                        is_gpu ? 1000u : 133u,
                        head_dims[n],
                        n % 3 == 0};
-            test_case(k, s, types[n % 2], (layout)(n % ANY), (uint32_t)n, p,
-                      !is_sm90 || head_dims[n] <= 128);
+            test_case(k, s, types[n % 2], (layout)(n % ANY), (uint32_t)n, p, true);
         }
 }
 
@@ -510,6 +509,11 @@ int main(int argc, char **argv)
     is_fake = api_is_fake(k);
     is_emulated = !is_fake && !strcmp(kiln_device_name(k), "interp");
     is_gpu = !strncmp(device, "cuda", 4);
+    if (argc > 2 && !strcmp(argv[2], "heads")) {
+        test_heads(k, KILN_ATTENTION_SM90);
+        kiln_close(k);
+        return api_done("attention-heads");
+    }
     test_refusals(k);
     if (!is_fake)
         test_wild_offsets(k);

@@ -49,7 +49,7 @@ def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, k
         workspace: f32, dense: as many elements as kiln_attention_backward_workspace says
         is_causal: as in the forward call
         scale: the same; 0: one over the root of head_dim
-        kernel: instead of the best; sm_90a: head_dim 32 to 128
+        kernel: instead of the best; sm_90a: head_dim 32 to 256
         has_window: this and the rest as in the forward call
         is_deterministic: dq is the same bits every time, too: not by the kernels for sm_90a
         dbias: shape and type of bias: its gradient, summed over what it is broadcast to; without a buffer: none
