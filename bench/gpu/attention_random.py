@@ -5,7 +5,7 @@
 
 Lengths are log-uniform, a third multiples of 64, a third of 8, a third of nothing; heads, batch and head dimension are drawn, too. A row's name says them:
 batch, heads, heads of keys, queries, keys, head dimension. The back ends are flash and cuDNN, and the others where neither runs. Kiln's kernels are compiled
-first, by processes of their own (--warm), so that the rows find them in the cache on disk. Results: $RESULTS/attention_random.json, else in bench/results.
+first, by processes of their own (--warm), so that the rows find them in the cache on disk; --warmed: they are there. Results: $RESULTS/attention_random.json, else in bench/results.
 """
 import math
 import os
@@ -14,14 +14,15 @@ import subprocess
 import sys
 
 WARM = [int(word.split('=')[1]) for word in sys.argv if word.startswith('--warm=')]  # a child: its number
-sys.argv = [word for word in sys.argv if not word.startswith('--warm=')]
+IS_WARMED = '--warmed' in sys.argv
+sys.argv = [word for word in sys.argv if not word.startswith('--warm=') and word != '--warmed']
 from captured import IS_GPU, copies_of, finish, is_wanted, off_by, options, summary, times, torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 import kiln.torch as kt
 
 SOURCES = ['ops/attention/' + name for name in (
-    'forward_sm90.c', 'forward_tiles.h', 'forward_softmax.h', 'forward_mask.h', 'hopper.h', 'backward_sm90.c', 'backward_tiles.h', 'backward_mask.h', 'backward_ends.c', 'forward_mma.c',
-    'backward_mma.c', 'mma.h', 'mask.h', 'decode.c', 'sizes.h')]  # fmt: skip
+    'forward_sm90.c', 'forward_join.c', 'forward_tiles.h', 'forward_softmax.h', 'forward_mask.h', 'hopper.h', 'backward_sm90.c', 'backward_wide.c', 'backward_tiles.h', 'backward_units.h',
+    'backward_produce.h', 'backward_mask.h', 'backward_ends.c', 'forward_mma.c', 'backward_mma.c', 'mma.h', 'mask.h', 'decode.c', 'sizes.h')]  # fmt: skip
 BACKENDS = {'flash': SDPBackend.FLASH_ATTENTION, 'cudnn': SDPBackend.CUDNN_ATTENTION, 'efficient': SDPBackend.EFFICIENT_ATTENTION, 'math': SDPBackend.MATH}
 torch.cuda.empty_cache = lambda: None  # every capture calls it, and each of a row's ten would free what the next one allocates
 MOST_ELEMENTS = 1 << 26  # of the largest tensor
@@ -87,7 +88,7 @@ def warm_all():
 def main():
     if WARM:
         return warm(WARM[0])
-    if IS_GPU:
+    if IS_GPU and not IS_WARMED:
         warm_all()
     results, failed = {}, 0
     forward_ratios, both_ratios = [], []
