@@ -76,6 +76,64 @@ void ptx_return(ptx *p, const ir_inst *i)
     ptx_line(p, "ret");
 }
 
+// --- the assembler's own functions
+
+// Division, remainder and root of these types are partly calls of functions that the assembler adds.
+static const struct {
+    const char *name, *use; // an instruction, and one whose result is used
+} helpers[] = {
+    {"div.rn.f32 ", "div.rn.f32 %f2, %f0, %f1;\n\tst.f32 [%rd3], %f2"},
+    {"sqrt.rn.f32 ", "sqrt.rn.f32 %f2, %f0;\n\tst.f32 [%rd3], %f2"},
+    {"div.rn.f64 ", "div.rn.f64 %fd2, %fd0, %fd1;\n\tst.f64 [%rd3], %fd2"},
+    {"sqrt.rn.f64 ", "sqrt.rn.f64 %fd2, %fd0;\n\tst.f64 [%rd3], %fd2"},
+    {"div.s64 ", "div.s64 %rd2, %rd0, %rd1;\n\tst.b64 [%rd3], %rd2"},
+    {"div.u64 ", "div.u64 %rd2, %rd0, %rd1;\n\tst.b64 [%rd3], %rd2"},
+    {"rem.s64 ", "rem.s64 %rd2, %rd0, %rd1;\n\tst.b64 [%rd3], %rd2"},
+    {"rem.u64 ", "rem.u64 %rd2, %rd0, %rd1;\n\tst.b64 [%rd3], %rd2"},
+};
+
+// The assembler crashes when it folds away all of a kernel's uses of such a function, the kernel's
+// device functions included. So there is one more function with a use of each that the text has,
+// and every kernel with calls calls it where a constant is not 0, which the assembler cannot know.
+void ptx_keep_helpers(ptx *p)
+{
+    text uses = {.in = p->scratch};
+    for (size_t k = 0; k < COUNT(helpers); k++)
+        if (strstr(p->out->at, helpers[k].name))
+            text_printf(&uses, "\t%s;\n", helpers[k].use);
+    p->keeps_helpers = uses.len > 0;
+    if (!p->keeps_helpers)
+        return;
+    text_puts(p->out, ".visible .const .align 4 .u32 $never;\n"
+                      "\n.func $helpers(.param .b64 $helpers_at)\n{\n\t.reg .b64 %rd<4>;\n"
+                      "\t.reg .f32 %f<3>;\n\t.reg .f64 %fd<3>;\n"
+                      "\tld.param.b64 %rd3, [$helpers_at];\n"
+                      "\tld.v2.b64 {%rd0, %rd1}, [%rd3];\n\tld.v2.f32 {%f0, %f1}, [%rd3];\n"
+                      "\tld.v2.f64 {%fd0, %fd1}, [%rd3];\n");
+    text_add(p->out, uses.at, uses.len);
+    text_puts(p->out, "\tret;\n}\n");
+}
+
+void ptx_reach_helpers(ptx *p)
+{
+    bool calls = false;
+    for (uint32_t k = 1; k < p->f->insts.len; k++)
+        calls |= p->f->insts.at[k].op == IR_CALL;
+    if (!p->keeps_helpers || !calls)
+        return;
+    const char *never = ptx_temp(p, RC_R), *is_zero = ptx_temp(p, RC_PRED),
+               *at = ptx_temp(p, RC_RD);
+    ptx_line(p, "ld.const.u32 %s, [$never]", never);
+    ptx_line(p, "setp.eq.u32 %s, %s, 0", is_zero, never);
+    ptx_line(p, "@%s bra.uni $begin", is_zero);
+    ptx_line(p, "cvt.u64.u32 %s, %s", at, never);
+    text_puts(&p->body, "\t{\n");
+    ptx_line(p, ".param .b64 argument0");
+    ptx_line(p, "st.param.b64 [argument0], %s", at);
+    ptx_line(p, "call.uni $helpers, (argument0)");
+    text_puts(&p->body, "\t}\n$begin:\n");
+}
+
 // --- calls
 void ptx_call(ptx *p, const ir_inst *i)
 {

@@ -556,10 +556,12 @@ static void emit_kernel(ptx *p, const ir_func *f)
         p->lanes = ptx_temp(p, RC_R);
         ptx_line(p, "activemask.b32 %s", p->lanes);
     }
-    if (is_entry)
+    if (is_entry) {
+        ptx_reach_helpers(p);
         load_params(p);
-    else
+    } else {
         ptx_function_params(p);
+    }
     emit_region(p, f->body);
     if (ptx_keep_placed(p))
         return;
@@ -648,6 +650,7 @@ static void emit_functions(ptx *p, const ir_func *only)
         if (is_called[k])
             emit_kernel(p, m->funcs.at[k]);
     emit_addresses(p, is_called);
+    ptx_keep_helpers(p);
 }
 
 // What calls of the host become: functions whose warp is the lanes that call together.

@@ -66,6 +66,7 @@ typedef struct ptx {
     bool has_table;       // code calls the host: channel_header.calls is in constant memory, too
     bool calls_host;      // the kernel or function does, and has a frame for it
     bool has_frame_words; // the same, in registers: for what is placed at its calls
+    bool keeps_helpers;   // the text has $helpers (call.c)
     bool moves_registers; // the kernel has registers_more or registers_less
     bool failed;
 } ptx;
@@ -146,6 +147,8 @@ void ptx_return(ptx *p, const ir_inst *i); // call.c: of a function
 const char *ptx_label_of(ptx *p, const ir_func *f);
 void ptx_function_head(ptx *p, const ir_func *f, const char *end); // its declaration
 void ptx_function_params(ptx *p);
+void ptx_keep_helpers(ptx *p);  // call.c: after the functions, before the kernels
+void ptx_reach_helpers(ptx *p); // call.c: at the start of a kernel
 void ptx_declare_shared(ptx *p); // shared.c: the arrays of the module
 void ptx_place_shared(ptx *p);   // shared.c: those of the current kernel
 // Writes `values` to the registers of first, first + 1, … as if all at once.
