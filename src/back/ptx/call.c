@@ -78,7 +78,8 @@ void ptx_return(ptx *p, const ir_inst *i)
 
 // --- the assembler's own functions
 
-// Division, remainder and root of these types are partly calls of functions that the assembler adds.
+// Division, remainder and root of these types are partly calls of functions that the assembler
+// adds.
 static const struct {
     const char *name, *use; // an instruction, and one whose result is used
 } helpers[] = {

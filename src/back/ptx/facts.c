@@ -190,7 +190,7 @@ static void find_pairs(ptx *p)
 void ptx_find_facts(ptx *p)
 {
     find_pairs(p);
-    ptx_find_values(p);
+    p->folds = folds_find(p->f, p->scratch);
     find_readonly(p);
     find_narrow(p);
     p->uniform = uniform_compute(p->f, p->scratch);

@@ -7,6 +7,7 @@
 
 #include "back/back.h"
 #include "back/channel.h"
+#include "back/folds.h"
 #include "ir/layout.h"
 #include "pass/pass.h"
 
@@ -22,10 +23,6 @@ typedef struct ptx_placed { // a function of the library that is copied to its c
     text body;
     uint32_t registers[RC_COUNT];
 } ptx_placed;
-
-// What a value is an operand of (ptx.value_facts). PTX_NEAR: of a comparison, or it becomes such an
-// operand, or comes from one, by a mask, a conversion or another operation with a constant.
-enum { PTX_COMPARED = 1, PTX_ADDED = 2, PTX_NEAR = 4 };
 
 typedef struct ptx {
     const ir_module *m;
@@ -49,12 +46,12 @@ typedef struct ptx {
     bool is_shared_joined; // the static shared arrays of a kernel are one, `$static_KERNEL`
     ir_layout shared;      // in that one
     ir_layout locals;
-    uint32_t *site;       // per instruction: 1 + its number among the module's channel sites
-    bool *is_readonly;    // per parameter: a buffer that is only read
-    bool *is_narrow;      // per instruction: 64-bit, but only its low half is needed
-    bool *is_packed;      // per instruction: part of a float_pair
-    float_pair *pair;     // per instruction
-    uint8_t *value_facts; // per value
+    uint32_t *site;    // per instruction: 1 + its number among the module's channel sites
+    bool *is_readonly; // per parameter: a buffer that is only read
+    bool *is_narrow;   // per instruction: 64-bit, but only its low half is needed
+    bool *is_packed;   // per instruction: part of a float_pair
+    float_pair *pair;  // per instruction
+    uint8_t *folds;    // per value: folds.h
     uniform_facts uniform;
     vec(const source_file *) files; // of .loc, by number - 1
     uint32_t last_line, last_file;
@@ -110,8 +107,7 @@ typedef struct wide_product {
     char kind; // 's' or 'u'
 } wide_product;
 bool ptx_is_wide_product(const ir_func *f, const ir_inst *i, wide_product *out);
-void ptx_find_facts(ptx *p);  // facts.c
-void ptx_find_values(ptx *p); // safe.c: value_facts
+void ptx_find_facts(ptx *p); // facts.c
 // What the assembler would fold wrongly, written another way (safe.c). False: there is nothing to
 // avoid, and nothing was written.
 bool ptx_xor(ptx *p, const ir_inst *i);
@@ -147,8 +143,8 @@ void ptx_return(ptx *p, const ir_inst *i); // call.c: of a function
 const char *ptx_label_of(ptx *p, const ir_func *f);
 void ptx_function_head(ptx *p, const ir_func *f, const char *end); // its declaration
 void ptx_function_params(ptx *p);
-void ptx_keep_helpers(ptx *p);  // call.c: after the functions, before the kernels
-void ptx_reach_helpers(ptx *p); // call.c: at the start of a kernel
+void ptx_keep_helpers(ptx *p);   // call.c: after the functions, before the kernels
+void ptx_reach_helpers(ptx *p);  // call.c: at the start of a kernel
 void ptx_declare_shared(ptx *p); // shared.c: the arrays of the module
 void ptx_place_shared(ptx *p);   // shared.c: those of the current kernel
 // Writes `values` to the registers of first, first + 1, … as if all at once.

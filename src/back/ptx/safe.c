@@ -13,25 +13,6 @@ static const char *bits_of(const ir_inst *i)
     return i->type == IR_I64 ? "64" : i->type == IR_I32 ? "32" : "16";
 }
 
-static bool is_compared(const ptx *p, ir_ref r)
-{
-    return !ir_is_const(r) && (p->value_facts[r] & PTX_COMPARED);
-}
-
-// May a branch know it? The assembler finds (x & 1) and x to be the same where x is 0 or 1.
-static bool is_near(const ptx *p, ir_ref r)
-{
-    return !ir_is_const(r) && (p->value_facts[r] & PTX_NEAR);
-}
-
-// All ones or nothing, from a comparison: in a branch it may turn out to be -1.
-static bool may_be_mask(const ptx *p, ir_ref r)
-{
-    ir_inst_id def = ir_def_of(p->f, r);
-    const ir_inst *i = ir_at(p->f, def);
-    return def && (i->op == IR_SELECT || (i->op == IR_SEXT && i->aux == IR_I1));
-}
-
 bool ptx_xor(ptx *p, const ir_inst *i)
 {
     ir_ref a = ir_operand(p->f, i, 0), b = ir_operand(p->f, i, 1);
@@ -42,12 +23,10 @@ bool ptx_xor(ptx *p, const ir_inst *i)
     } else if (i->type == IR_I64) {
         return false;
     } else if (ir_const_bits(p->f, b, &bits) && (bits & all) == all) {
-        if (!is_near(p, a) && !(p->value_facts[i->result] & PTX_ADDED))
+        if (!folds_near(p->folds, a) && !(p->folds[i->result] & FOLDS_ADDED))
             return false;
         ptx_line(p, "sub.s%s %s, -1, %s", bits_of(i), d, ptx_op(p, a));
-    } else if (i->type == IR_I32 && !ir_is_const(b) &&
-               (is_compared(p, a) || is_compared(p, b) || (is_near(p, a) && may_be_mask(p, b)) ||
-                (is_near(p, b) && may_be_mask(p, a)))) {
+    } else if (folds_xor(p->f, p->folds, i)) {
         // What is in both taken from what is in any: the assembler has no rule for that.
         const char *any = ptx_temp(p, RC_R), *both = ptx_temp(p, RC_R);
         ptx_line(p, "or.b32 %s, %s, %s", any, ptx_reg(p, a), ptx_reg(p, b));
@@ -70,28 +49,6 @@ static const char *opaque(ptx *p, const char *value)
     return t;
 }
 
-// A negation, or what the assembler may find to be one: 0 - x, x * -1, a - x or a * x where `a` is
-// compared with something, so that its value is known in a branch; and what may turn out to be a
-// copy of a negation.
-static bool may_negate(const ptx *p, ir_ref r)
-{
-    ir_inst_id def = ir_def_of(p->f, r);
-    const ir_inst *i = ir_at(p->f, def);
-    ir_op op = def ? (ir_op)i->op : IR_NOP;
-    if (op == IR_DP4A_S || op == IR_DP4A_U || op == IR_PRMT || op == IR_FSHL)
-        return true;
-    if (op != IR_SUB && op != IR_MUL)
-        return op == IR_SELECT;
-    for (uint32_t k = 0; k < (op == IR_SUB ? 1u : 2u); k++) {
-        ir_ref o = ir_operand(p->f, i, k);
-        uint64_t bits;
-        bool is_constant = ir_const_bits(p->f, o, &bits);
-        if (is_constant ? (uint32_t)bits == (op == IR_SUB ? 0 : UINT32_MAX) : is_near(p, o))
-            return true;
-    }
-    return false;
-}
-
 bool ptx_extreme(ptx *p, const ir_inst *i, const char *name, char kind)
 {
     ir_ref a = ir_operand(p->f, i, 0), b = ir_operand(p->f, i, 1);
@@ -102,7 +59,8 @@ bool ptx_extreme(ptx *p, const ir_inst *i, const char *name, char kind)
                  i->op == IR_UMIN ? "0" : ptx_op(p, a));
         return true;
     }
-    bool hides_a = is_signed && may_negate(p, a), hides_b = is_signed && may_negate(p, b);
+    bool hides_a = is_signed && folds_negation(p->f, p->folds, a),
+         hides_b = is_signed && folds_negation(p->f, p->folds, b);
     if (!hides_a && !hides_b)
         return false;
     const char *x = hides_a ? opaque(p, ptx_op(p, a)) : ptx_op(p, a),
@@ -135,23 +93,14 @@ bool ptx_permute(ptx *p, const ir_inst *i)
 // (x << k) + (x >> (64 - k)) with the sign: taken for a rotation, which has none.
 bool ptx_add_rotated(ptx *p, const ir_inst *i)
 {
-    ir_ref parts[2] = {ir_operand(p->f, i, 0), ir_operand(p->f, i, 1)};
-    const ir_inst *defs[2];
-    uint64_t counts[2];
-    for (int k = 0; k < 2; k++) {
-        ir_inst_id def = ir_def_of(p->f, parts[k]);
-        defs[k] = ir_at(p->f, def);
-        if (!def || i->type != IR_I64 || (defs[k]->op != IR_SHL && defs[k]->op != IR_ASHR) ||
-            !ir_const_bits(p->f, ir_operand(p->f, defs[k], 1), &counts[k]))
-            return false;
-    }
-    int right = defs[1]->op == IR_ASHR;
-    if (defs[0]->op == defs[1]->op || ((counts[0] + counts[1]) & 63))
+    uint32_t right = folds_rotation(p->f, i);
+    if (!right)
         return false;
+    ir_ref hides = ir_operand(p->f, i, right - 1), other = ir_operand(p->f, i, 2 - right);
     const char *low = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R), *hidden = ptx_temp(p, RC_RD);
-    ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, ptx_reg(p, parts[right]));
+    ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, ptx_reg(p, hides));
     ptx_line(p, "mov.b64 %s, {%s, %s}", hidden, opaque(p, low), high);
-    ptx_line(p, "add.s64 %s, %s, %s", ptx_def(p, i->result), ptx_reg(p, parts[!right]), hidden);
+    ptx_line(p, "add.s64 %s, %s, %s", ptx_def(p, i->result), ptx_reg(p, other), hidden);
     return true;
 }
 
@@ -159,9 +108,7 @@ bool ptx_add_rotated(ptx *p, const ir_inst *i)
 // if they were the number.
 bool ptx_truth_bits(ptx *p, const ir_inst *i)
 {
-    ir_inst_id def = ir_def_of(p->f, ir_operand(p->f, i, 0));
-    const ir_inst *wide = ir_at(p->f, def);
-    if (i->type != IR_F32 || !def || wide->op != IR_ZEXT || wide->aux != IR_I1)
+    if (!folds_truth_bits(p->f, i))
         return false;
     ptx_line(p, "mov.b32 %s, %s", ptx_def(p, i->result),
              opaque(p, ptx_reg(p, ir_operand(p->f, i, 0))));
@@ -170,20 +117,10 @@ bool ptx_truth_bits(ptx *p, const ir_inst *i)
 
 // --- choices and comparisons
 
-// Also a zero that is negated, which is a constant only after optimisation.
-static bool is_minus_zero(const ir_func *f, ir_ref r)
-{
-    uint64_t bits;
-    ir_inst_id def = ir_def_of(f, r);
-    if (def && ir_at(f, def)->op == IR_FNEG)
-        return ir_const_bits(f, ir_operand(f, ir_at(f, def), 0), &bits) && bits == 0;
-    return ir_const_bits(f, r, &bits) && (uint32_t)bits == 0x80000000u;
-}
-
 bool ptx_select_bits(ptx *p, const ir_inst *i)
 {
     ir_ref yes = ir_operand(p->f, i, 1), no = ir_operand(p->f, i, 2);
-    if (i->type != IR_F32 || !(is_minus_zero(p->f, yes) || is_minus_zero(p->f, no)))
+    if (i->type != IR_F32 || !(folds_minus_zero(p->f, yes) || folds_minus_zero(p->f, no)))
         return false;
     const char *in[2];
     for (int k = 0; k < 2; k++) {
@@ -206,7 +143,7 @@ bool ptx_select_bits(ptx *p, const ir_inst *i)
 bool ptx_above_minus_zero(ptx *p, const ir_inst *i)
 {
     ir_ref x = ir_operand(p->f, i, 0);
-    if (i->type != IR_F32 || !is_minus_zero(p->f, ir_operand(p->f, i, 1)))
+    if (i->type != IR_F32 || !folds_minus_zero(p->f, ir_operand(p->f, i, 1)))
         return false;
     const char *is_below = ptx_temp(p, RC_PRED), *bits = ptx_temp(p, RC_R),
                *larger = ptx_temp(p, RC_R);
@@ -217,25 +154,9 @@ bool ptx_above_minus_zero(ptx *p, const ir_inst *i)
     return true;
 }
 
-// c < x and c <= x with a constant c <= 0, and -x < c and -x <= c with a constant c >= 0: where x
-// is a magnitude or a square the assembler takes these for true, whether x is a NaN or not.
-static bool may_ignore_nan(const ptx *p, const ir_inst *i)
-{
-    const ir_func *f = p->f;
-    uint64_t bits;
-    if (i->type != IR_F32 || p->m->is_plain)
-        return i->type == IR_F32;
-    if (ir_const_bits(f, ir_operand(f, i, 0), &bits))
-        return (uint32_t)bits == 0 || (uint32_t)bits >> 31;
-    ir_inst_id def = ir_def_of(f, ir_operand(f, i, 0));
-    return ir_const_bits(f, ir_operand(f, i, 1), &bits) &&
-           ((uint32_t)bits == 0x80000000u || !((uint32_t)bits >> 31)) && def &&
-           ir_at(f, def)->op == IR_FNEG;
-}
-
 bool ptx_ordered(ptx *p, const ir_inst *i)
 {
-    if (!may_ignore_nan(p, i))
+    if (!folds_ordered(p->f, i, p->m->is_plain))
         return false;
     const char *not = ptx_temp(p, RC_PRED);
     ptx_line(p, "setp.%s.f32 %s, %s, %s", i->op == IR_FLT ? "geu" : "gtu", not,
@@ -254,62 +175,4 @@ bool ptx_known_unsigned(ptx *p, const ir_inst *i)
         return false;
     ptx_line(p, "mov.pred %s, %s", ptx_def(p, i->result), i->op == IR_ULT ? "0" : "-1");
     return true;
-}
-
-// Does knowing the result tell the operand, or the other way round?
-static bool keeps_knowledge(const ir_func *f, const ir_inst *i)
-{
-    switch (i->op) {
-    case IR_AND:
-    case IR_OR:
-    case IR_XOR:
-    case IR_ADD:
-    case IR_SUB:
-    case IR_SHL:
-    case IR_LSHR:
-    case IR_ASHR: return ir_is_const(ir_operand(f, i, 1));
-    case IR_ZEXT:
-    case IR_SEXT:
-    case IR_TRUNC: return true;
-    default: return false;
-    }
-}
-
-// Users mostly come after what they use: a walk back and one forth, until nothing is new.
-static void spread_near(ptx *p)
-{
-    const ir_func *f = p->f;
-    for (bool is_new = true; is_new;) {
-        is_new = false;
-        for (uint32_t step = 0; step < 2 * f->insts.len; step++) {
-            uint32_t k = step < f->insts.len ? f->insts.len - 1 - step : step - f->insts.len;
-            const ir_inst *i = &f->insts.at[k];
-            if (!k || i->op == IR_NOP || !i->result || !keeps_knowledge(f, i))
-                continue;
-            ir_ref from = ir_operand(f, i, 0);
-            if (ir_is_const(from) ||
-                !((p->value_facts[from] ^ p->value_facts[i->result]) & PTX_NEAR))
-                continue;
-            p->value_facts[from] |= PTX_NEAR;
-            p->value_facts[i->result] |= PTX_NEAR;
-            is_new = true;
-        }
-    }
-}
-
-void ptx_find_values(ptx *p)
-{
-    const ir_func *f = p->f;
-    p->value_facts = arena_array(p->scratch, uint8_t, f->values.len);
-    for (uint32_t k = 1; k < f->insts.len; k++) {
-        const ir_inst *i = &f->insts.at[k];
-        bool compares = (i->op >= IR_IEQ && i->op <= IR_ULE) || i->op == IR_SWITCH;
-        uint8_t fact = compares                             ? PTX_COMPARED | PTX_NEAR
-                       : i->op == IR_ADD || i->op == IR_SUB ? PTX_ADDED
-                                                            : 0;
-        for (uint32_t n = 0; fact && n < i->operand_count; n++)
-            if (!ir_is_const(ir_operand(f, i, n)))
-                p->value_facts[ir_operand(f, i, n)] |= fact;
-    }
-    spread_near(p);
 }

@@ -1,0 +1,153 @@
+// See folds.h. Start reading at folds_find.
+#include "back/folds.h"
+
+bool folds_near(const uint8_t *known, ir_ref r)
+{
+    return !ir_is_const(r) && (known[r] & FOLDS_NEAR);
+}
+
+static bool is_compared(const uint8_t *known, ir_ref r)
+{
+    return !ir_is_const(r) && (known[r] & FOLDS_COMPARED);
+}
+
+// --- patterns
+
+bool folds_negation(const ir_func *f, const uint8_t *known, ir_ref r)
+{
+    ir_inst_id def = ir_def_of(f, r);
+    const ir_inst *i = ir_at(f, def);
+    ir_op op = def ? (ir_op)i->op : IR_NOP;
+    if (op == IR_DP4A_S || op == IR_DP4A_U || op == IR_PRMT || op == IR_FSHL)
+        return true;
+    if (op != IR_SUB && op != IR_MUL)
+        return op == IR_SELECT;
+    for (uint32_t k = 0; k < (op == IR_SUB ? 1u : 2u); k++) {
+        ir_ref o = ir_operand(f, i, k);
+        uint64_t bits;
+        bool is_constant = ir_const_bits(f, o, &bits);
+        if (is_constant ? (uint32_t)bits == (op == IR_SUB ? 0 : UINT32_MAX) : folds_near(known, o))
+            return true;
+    }
+    return false;
+}
+
+// All ones or nothing, from a comparison: in a branch it may turn out to be -1.
+static bool may_be_mask(const ir_func *f, ir_ref r)
+{
+    ir_inst_id def = ir_def_of(f, r);
+    const ir_inst *i = ir_at(f, def);
+    return def && (i->op == IR_SELECT || (i->op == IR_SEXT && i->aux == IR_I1));
+}
+
+bool folds_xor(const ir_func *f, const uint8_t *known, const ir_inst *i)
+{
+    ir_ref a = ir_operand(f, i, 0), b = ir_operand(f, i, 1);
+    return i->type == IR_I32 && !ir_is_const(b) &&
+           (is_compared(known, a) || is_compared(known, b) ||
+            (folds_near(known, a) && may_be_mask(f, b)) ||
+            (folds_near(known, b) && may_be_mask(f, a)));
+}
+
+bool folds_minus_zero(const ir_func *f, ir_ref r)
+{
+    uint64_t bits;
+    ir_inst_id def = ir_def_of(f, r);
+    if (def && ir_at(f, def)->op == IR_FNEG)
+        return ir_const_bits(f, ir_operand(f, ir_at(f, def), 0), &bits) && bits == 0;
+    return ir_const_bits(f, r, &bits) && (uint32_t)bits == 0x80000000u;
+}
+
+bool folds_ordered(const ir_func *f, const ir_inst *i, bool is_plain)
+{
+    uint64_t bits;
+    if (i->type != IR_F32 || is_plain)
+        return i->type == IR_F32;
+    if (ir_const_bits(f, ir_operand(f, i, 0), &bits))
+        return (uint32_t)bits == 0 || (uint32_t)bits >> 31;
+    ir_inst_id def = ir_def_of(f, ir_operand(f, i, 0));
+    return ir_const_bits(f, ir_operand(f, i, 1), &bits) &&
+           ((uint32_t)bits == 0x80000000u || !((uint32_t)bits >> 31)) && def &&
+           ir_at(f, def)->op == IR_FNEG;
+}
+
+uint32_t folds_rotation(const ir_func *f, const ir_inst *i)
+{
+    const ir_inst *defs[2];
+    uint64_t counts[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        ir_inst_id def = ir_def_of(f, ir_operand(f, i, k));
+        defs[k] = ir_at(f, def);
+        if (!def || i->type != IR_I64 || (defs[k]->op != IR_SHL && defs[k]->op != IR_ASHR) ||
+            !ir_const_bits(f, ir_operand(f, defs[k], 1), &counts[k]))
+            return 0;
+    }
+    if (defs[0]->op == defs[1]->op || ((counts[0] + counts[1]) & 63))
+        return 0;
+    return defs[1]->op == IR_ASHR ? 2 : 1;
+}
+
+bool folds_truth_bits(const ir_func *f, const ir_inst *i)
+{
+    ir_inst_id def = ir_def_of(f, ir_operand(f, i, 0));
+    const ir_inst *wide = ir_at(f, def);
+    return i->type == IR_F32 && def && wide->op == IR_ZEXT && wide->aux == IR_I1;
+}
+
+// --- facts
+
+// Does knowing the result tell the operand, or the other way round?
+static bool keeps_knowledge(const ir_func *f, const ir_inst *i)
+{
+    switch (i->op) {
+    case IR_AND:
+    case IR_OR:
+    case IR_XOR:
+    case IR_ADD:
+    case IR_SUB:
+    case IR_SHL:
+    case IR_LSHR:
+    case IR_ASHR: return ir_is_const(ir_operand(f, i, 1));
+    case IR_ZEXT:
+    case IR_SEXT:
+    case IR_TRUNC: return true;
+    default: return false;
+    }
+}
+
+// Users mostly come after what they use: a walk back and one forth, until nothing is new.
+static void spread_near(const ir_func *f, uint8_t *known)
+{
+    for (bool is_new = true; is_new;) {
+        is_new = false;
+        for (uint32_t step = 0; step < 2 * f->insts.len; step++) {
+            uint32_t k = step < f->insts.len ? f->insts.len - 1 - step : step - f->insts.len;
+            const ir_inst *i = &f->insts.at[k];
+            if (!k || i->op == IR_NOP || !i->result || !keeps_knowledge(f, i))
+                continue;
+            ir_ref from = ir_operand(f, i, 0);
+            if (ir_is_const(from) || !((known[from] ^ known[i->result]) & FOLDS_NEAR))
+                continue;
+            known[from] |= FOLDS_NEAR;
+            known[i->result] |= FOLDS_NEAR;
+            is_new = true;
+        }
+    }
+}
+
+uint8_t *folds_find(const ir_func *f, arena *a)
+{
+    uint8_t *known = arena_array(a, uint8_t, f->values.len);
+    for (uint32_t k = 1; k < f->insts.len; k++) {
+        const ir_inst *i = &f->insts.at[k];
+        bool compares = (i->op >= IR_IEQ && i->op <= IR_ULE) || i->op == IR_SWITCH;
+        uint8_t fact = compares                             ? FOLDS_COMPARED | FOLDS_NEAR
+                       : i->op == IR_ADD || i->op == IR_SUB ? FOLDS_ADDED
+                                                            : 0;
+        for (uint32_t n = 0; fact && n < i->operand_count; n++)
+            if (!ir_is_const(ir_operand(f, i, n)))
+                known[ir_operand(f, i, n)] |= fact;
+    }
+    spread_near(f, known);
+    return known;
+}
