@@ -29,6 +29,7 @@ struct ctext { // the first member of every model's state
     ir_layout locals, shared;
     uint64_t local_bytes; // a thread's frame: its local arrays, and what else lies there
     uint32_t *sites;      // per instruction: site number + 1 (channel.h)
+    const uint8_t *folds; // folds.h; NULL: the text does not end in NVIDIA's assembler
     int depth;            // of the line
 };
 
@@ -48,6 +49,8 @@ void ctext_put_bytes(text *out, const ir_data *d);
 // --- expr.c: a pure operation on values held once
 const char *ctext_pure(ctext *t, const ir_inst *i);
 const char *ctext_bitcast(ctext *t, ir_type to, ir_type from, const char *x);
+// --- safe.c: the same where an assembler would fold it wrongly, or NULL
+const char *ctext_safe(ctext *t, const ir_inst *i);
 uint32_t ctext_low_mask(ir_type type); // of the bits of a narrow integer
 
 #endif

@@ -90,6 +90,9 @@ static const char *call(ctext *t, const ir_inst *i)
 
 const char *ctext_pure(ctext *t, const ir_inst *i)
 {
+    const char *safe = t->folds ? ctext_safe(t, i) : NULL;
+    if (safe)
+        return safe;
     if (i->op >= IR_TRUNC && i->op < IR_PTRCAST)
         return conversion(t, i);
     if (i->op == IR_SELECT)

@@ -3,6 +3,7 @@
 // reading at threads_emit_kernel.
 #include "back/channel.h"
 #include "back/ctext/threads.h"
+#include "back/folds.h"
 
 static const char *offset(threads *e, uint64_t at)
 {
@@ -62,6 +63,7 @@ static void emit_param(threads *e, uint32_t k)
 void threads_emit_kernel(threads *e, const ir_func *f, const char *what, arena *a, text *out)
 {
     e->t = (ctext){.words = &e->dialect->words, .f = f, .m = f->module, .a = a, .out = out};
+    e->t.folds = folds_find(f, a);
     e->controls = arena_array(a, thread_control, f->insts.len + 1);
     e->is_whole = true;
     threads_find_together(e);

@@ -33,14 +33,66 @@ typedef ulong __attribute__((may_alias)) m8;
 
 // --- integers
 #define SCALARS(X) X(u32, uint, int, 32) X(u64, ulong, long, 64)
-// NVIDIA's assembler loses a negation inside a chain of signed minima or maxima (docs/assembler.md):
-// their operands become values that it does not look through.
-#if defined(__NV_CL_C_VERSION) || defined(cl_nv_pragma_unroll)
+// What NVIDIA's assembler folds wrongly when it is written the obvious way (docs/assembler.md; ctext/safe.c asks for it): instructions
+// that its compiler does not look into. A copy made by lop3 may be an operand, but must not be compared: the assembler dies of it.
+#ifdef KILN_PTX
 IN uint hide_u32(uint x) { uint y; asm("lop3.b32 %0, %1, 0, 0, 0xF0;" : "=r"(y) : "r"(x)); return y; }
+IN uint not_u32(uint x, uint all) { uint y; asm("sub.s32 %0, %1, %2;" : "=r"(y) : "r"(all), "r"(x)); return y; }
+IN uint neg_u32(uint x) { uint y; asm("neg.s32 %0, %1;" : "=r"(y) : "r"(x)); return y; }
+IN uint shl_wrap_u32(uint x, uint n) { uint y; asm("shf.l.wrap.b32 %0, 0, %1, %2;" : "=r"(y) : "r"(x), "r"(n)); return y; }
+IN uint xor_known_u32(uint a, uint b)
+{
+    uint y;
+    asm("{ .reg .b32 any, both; or.b32 any, %1, %2; and.b32 both, %1, %2; sub.s32 %0, any, both; }" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+IN uint pick_u32(uint c, uint a, uint b)
+{
+    uint y;
+    asm("{ .reg .pred yes; setp.ne.u32 yes, %1, 0; selp.b32 %0, %2, %3, yes; }" : "=r"(y) : "r"(c), "r"(a), "r"(b));
+    return y;
+}
+#define EXTREME(op, ptx) \
+    IN uint op##_u32(uint a, uint b) { uint y; \
+        asm("{ .reg .b32 a, b; lop3.b32 a, %1, 0, 0, 0xF0; lop3.b32 b, %2, 0, 0, 0xF0; " ptx " %0, a, b; }" : "=r"(y) : "r"(a), "r"(b)); return y; } \
+    IN uint op##_const_u32(uint a, uint b) { uint y; \
+        asm("{ .reg .b32 a; lop3.b32 a, %1, 0, 0, 0xF0; " ptx " %0, a, %2; }" : "=r"(y) : "r"(a), "r"(b)); return y; }
+EXTREME(smin, "min.s32") EXTREME(smax, "max.s32")
+IN ulong add_rotated_u64(ulong a, ulong b) // the second shifts right
+{
+    return a + ((b & 0xffffffff00000000ul) | hide_u32((uint)b));
+}
+// volatile: not in a choice that the compiler makes of a branch
+IN float minus_zero(void) { float y; asm volatile("mov.f32 %0, 0f80000000;" : "=f"(y)); return y; }
+#define MINUS_ZERO minus_zero()
+IN float above_minus_zero(float x)
+{
+    uint y;
+    asm("{ .reg .pred below; setp.ltu.f32 below, %1, 0f80000000; selp.b32 %0, -2147483648, %2, below; }" : "=r"(y) : "f"(x), "r"(bits_f32(x)));
+    return f32_bits(y);
+}
+#define ORDERED(op, ptx) IN uint op##_ordered(float a, float b) { uint y; \
+    asm("{ .reg .pred no; " ptx " no, %1, %2; selp.b32 %0, 0, 1, no; }" : "=r"(y) : "f"(a), "f"(b)); return y; }
+ORDERED(flt, "setp.geu.f32") ORDERED(fle, "setp.gtu.f32")
 #else
-IN uint hide_u32(uint x) { return x; }
+#define hide_u32(x) (x)
+#define not_u32(x, all) ((uint)(all) - (x))
+#define neg_u32(x) (0u - (x))
+#define shl_wrap_u32(x, n) shl_u32(x, n)
+#define xor_known_u32(a, b) xor_u32(a, b)
+#define pick_u32(c, a, b) ((c) ? (a) : (b))
+IN uint smin_u32(uint a, uint b) { return (int)a < (int)b ? a : b; }
+IN uint smax_u32(uint a, uint b) { return (int)a > (int)b ? a : b; }
+#define smin_const_u32(a, b) smin_u32(a, b)
+#define smax_const_u32(a, b) smax_u32(a, b)
+#define add_rotated_u64(a, b) ((a) + (b))
+#define MINUS_ZERO f32_bits(0x80000000u)
+#define above_minus_zero(x) fmax_f32(x, MINUS_ZERO)
+#define flt_ordered(a, b) flt_f32(a, b)
+#define fle_ordered(a, b) fle_f32(a, b)
 #endif
-IN ulong hide_u64(ulong x) { return x; }
+IN ulong smin_u64(ulong a, ulong b) { return (long)a < (long)b ? a : b; }
+IN ulong smax_u64(ulong a, ulong b) { return (long)a > (long)b ? a : b; }
 #define S(t, u, s, w) \
     IN u add_##t(u a, u b) { return a + b; } IN u sub_##t(u a, u b) { return a - b; } IN u mul_##t(u a, u b) { return a * b; } \
     IN u and_##t(u a, u b) { return a & b; } IN u or_##t(u a, u b) { return a | b; } IN u xor_##t(u a, u b) { return a ^ b; } \
@@ -49,8 +101,6 @@ IN ulong hide_u64(ulong x) { return x; }
     IN u udiv_##t(u a, u b) { return b ? a / b : 0; } IN u urem_##t(u a, u b) { return b ? a % b : a; } \
     IN u shl_##t(u a, uint n) { return a << (n & (w - 1)); } IN u lshr_##t(u a, uint n) { return a >> (n & (w - 1)); } \
     IN u ashr_##t(u a, uint n) { return (u)((s)a >> (n & (w - 1))); } \
-    IN u smin_##t(u x, u y) { u a = hide_##t(x), b = hide_##t(y); return (s)a < (s)b ? a : b; } \
-    IN u smax_##t(u x, u y) { u a = hide_##t(x), b = hide_##t(y); return (s)a > (s)b ? a : b; } \
     IN u umin_##t(u a, u b) { return a < b ? a : b; } IN u umax_##t(u a, u b) { return a > b ? a : b; } \
     IN u fshl_##t(u a, u b, uint n) { n &= w - 1; return n ? a << n | b >> (w - n) : a; } \
     IN u popc_##t(u a) { return popcount(a); } IN u clz_##t(u a) { return a ? clz(a) : w; } \

@@ -39,6 +39,8 @@ const char *ctext_type(const ctext *t, ir_type type)
 
 const char *ctext_literal(ctext *t, ir_type type, uint64_t bits)
 {
+    if (type == IR_F32 && bits == 0x80000000u && t->folds)
+        return "MINUS_ZERO";
     if (type == IR_F32)
         return str_format(t->a, "f32_bits(0x%llxu)", (unsigned long long)bits);
     if (type == IR_F64)
