@@ -77,7 +77,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_control(__global
                     goto after25;
                 }
                 after25:;
-                uint v25 = xor_u32(v21, v7);
+                uint v25 = xor_known_u32(v21, v7);
                 v20 = v25;
                 goto after24;
             }

@@ -184,7 +184,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_atomics_i32(__gl
     uint v5;
     v5 = at_add4_g(((__global m4 *)v1), v3);
     *((__global m4 *)v2) = v5;
-    uint v6 = sub_u32(0x0u, v3);
+    uint v6 = neg_u32(v3);
     uint v7;
     v7 = at_add4_g(((__global m4 *)(v1 + 0x4ul)), v6);
     *((__global m4 *)(v2 + 0x4ul)) = v7;

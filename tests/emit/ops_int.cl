@@ -34,7 +34,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_signed_i32(__glo
     *((__global m4 *)(v3 + 0x1cul)) = v19;
     uint v20 = smax_u32(v8, v10);
     *((__global m4 *)(v3 + 0x20ul)) = v20;
-    uint v21 = sub_u32(0x0u, v8);
+    uint v21 = neg_u32(v8);
     uint v22 = smax_u32(v8, v21);
     *((__global m4 *)(v3 + 0x24ul)) = v22;
     uint v23 = slt_u32(v8, v10);
@@ -79,12 +79,12 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_unsigned_u32(__g
     *((__global m4 *)(v3 + 0xcul)) = v15;
     uint v16 = or_u32(v9, v11);
     *((__global m4 *)(v3 + 0x10ul)) = v16;
-    uint v17 = xor_u32(v9, v11);
+    uint v17 = xor_known_u32(v9, v11);
     *((__global m4 *)(v3 + 0x14ul)) = v17;
-    uint v18 = xor_u32(v9, 0xffffffffu);
+    uint v18 = not_u32(v9, 0xffffffffu);
     *((__global m4 *)(v3 + 0x18ul)) = v18;
     uint v19 = and_u32(v11, 0x1fu);
-    uint v20 = shl_u32(v9, v19);
+    uint v20 = shl_wrap_u32(v9, v19);
     *((__global m4 *)(v3 + 0x1cul)) = v20;
     uint v21 = lshr_u32(v9, v19);
     *((__global m4 *)(v3 + 0x20ul)) = v21;

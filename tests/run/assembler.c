@@ -156,3 +156,69 @@ kernel block(64) void known_bit_not(const u32 *x, u32 *out)
     if ((two >> 1) == 0)
         out[thread_x() + 128] = ~(u32)two;
 }
+
+// A minimum of unsigned numbers, one negated, one a NOT that is subtracted from, in a sum of bytes: the NOT was lost on OpenCL.
+//! run dotted_minima block=64 (u32[64]:bits, i32[512])
+kernel block(64) void dotted_minima(const u32 *x, i32 *out)
+{
+    u32 a = x[thread_x()], b = x[63 - thread_x()], bit = shuffle_up(a & 1u, 1);
+    f32 c = f32_from_bits(a & 0xbfffffffu);
+    i32 *o = out + 8 * thread_x();
+    o[0] = dot4_i8(min((u32)-(i32)(i16)(a + a), ~bit - (u32)fabs(c)), 256u | (c != c), 3);
+    o[1] = dot4_i8(min((u32)-(i32)(i16)a, ~bit - 3u), b, 3);
+    o[2] = dot4_i8(max((u32)-(i32)(i16)a, ~b - bit), a, (i32)b);
+    o[3] = (i32)dot4_u8(min(0u - a, ~bit), b, ~a);
+    o[4] = dot4_i8((u32)min(-(i32)a, (i32)~b), (u32)max(-(i32)b, (i32)~a), -(i32)bit);
+    o[5] = (i32)min(~bit - (a & 1u), ~b);
+    o[6] = (i32)max(~bit, (-1 - b) - a);
+    o[7] = (i32)min(0xffffffffu - bit, 0u - (b & 7u));
+}
+
+// Minima, maxima and magnitudes that are written as choices: compilers make the instructions of them.
+//! run chosen_extremes block=64 (u32[64]:bits, i32[640])
+kernel block(64) void chosen_extremes(const u32 *x, i32 *out)
+{
+    i32 a = odd_value(x[thread_x()]), b = odd_value(x[63 - thread_x()]), c = odd_value(x[thread_x() ^ 7]);
+    i32 *o = out + 10 * thread_x(), less = -a, most = a * -1;
+    i32 inner = less > b ? less : b, size = a < 0 ? -a : a;
+    o[0] = c > inner ? c : inner;
+    i32 low = b < most ? b : most;
+    o[1] = low < c ? low : c;
+    o[2] = max(c, size);
+    o[3] = (i32)bits_f32((f32)(u32)size);
+    o[4] = -size < -5 ? 1 : 2;
+    o[5] = max(inner, 0) == 0 ? 7 : max(-a, 3);
+    o[6] = max(b, min(-a, 12)) + min(max(-b, -12), 12);
+    i32 mask = b >= 0 ? -1 : 0;
+    o[7] = b >= 0 ? mask ^ b : (b ^ mask) + ~mask;
+    o[8] = (i32)((u32)(a ^ -(i32)(a < 0)) + (u32)(a < 0));
+    o[9] = a == 5 ? a ^ mask : ~(a & 1) & 255;
+}
+
+static f32 zero_or_one(i32 a)
+{
+    f32 d = -1.0f;
+    if (a > 5)
+        d = -0.0f;
+    return d;
+}
+// Divisors and signs of a chosen -0.0, also in a loop and from branches.
+//! run chosen_zeros block=64 (u32[64]:bits, u32[640])
+kernel block(64) void chosen_zeros(const u32 *x, u32 *out)
+{
+    i32 a = odd_value(x[thread_x()]);
+    f32 v = odd_float(x[63 - thread_x()]);
+    u32 *o = out + 10 * thread_x();
+    for (u32 k = 0; k < 4; k++) {
+        f32 r = (((f32)(u32)a - -0.0f / 1e10f) / (v != 16777217.0f ? -0.0f : -1.0f)) * v;
+        o[k] = isnan(r) ? 0x7fc00000u : bits_f32(r);
+        v = r * 0.5f + (f32)k;
+    }
+    o[4] = bits_f32(3.0f / zero_or_one(a));
+    o[5] = bits_f32(zero_or_one(a));
+    o[6] = bits_f32(-(f32)(a > 5 ? 0 : 1));
+    o[7] = bits_f32(copysign(a > 5 ? 0.0f : 1.0f, -2.0f));
+    o[8] = bits_f32(-(a > 5 ? 0.0f : 1.0f));
+    f32 e = a > 5 ? -0.0f : 1.0f;
+    o[9] = bits_f32(e * 2.0f) + bits_f32(min(1.0f, max(e, -0.0f))) + (u32)(-fabs(e) <= 0.0f);
+}
