@@ -23,7 +23,9 @@ enum { HOST_SECONDS = 10, KERNEL_SECONDS = 30, MODULE_SECONDS = 300 };
 enum { MOST_DEATHS = 5 }; // of a file: then it is left
 enum { MOST_WAITS = 60 };
 // On the clock, for devices that the processor only waits for.
-enum { DEVICE_KERNEL_SECONDS = 40, DEVICE_MODULE_SECONDS = 150 };
+// Compiling is work of the processor, which others may need, too: the driver takes a minute of its
+// time for some kernels that are not optimised (csmith 21000489: 61,000 lines of PTX).
+enum { DEVICE_KERNEL_SECONDS = 40, DEVICE_MODULE_SECONDS = 900 };
 
 static const char *const kind_names[] = {"fine",
                                          "no result on the host",
@@ -102,6 +104,7 @@ typedef struct progress {
     int way, kernel; // otherwise: where it is; kernel -1: in the compiler, with the whole module
     int resume;      // the way's kernel to begin with
     bool alone;      // this way compiles kernel by kernel
+    bool compiles;   // and does so now
     unsigned deaths;
     bool again; // the child ended to wait for memory of the device: another one goes on
     int waits;
@@ -269,11 +272,14 @@ static void run_way(batch *b, int way)
         if (!b->chosen[i])
             continue;
         b->at->kernel = i;
-        limit_time(KERNEL_SECONDS);
         if (b->at->alone) {
             kiln_module_free(m);
+            b->at->compiles = true;
+            limit_time(MODULE_SECONDS);
             m = compile(k, b, way, &b->chosen[i], 1);
+            b->at->compiles = false;
         }
+        limit_time(KERNEL_SECONDS);
         if (m)
             run_one(k, m, b, i);
         else if (!device_lacks_it(kiln_last_error(k)->text))
@@ -313,6 +319,7 @@ static void child(batch *b, const char *so_path)
     prctl(PR_SET_PDEATHSIG, SIGKILL); // who waits for the result is gone
     setenv("KILN_CACHE", "off", 1);   // random kernels would drive real ones out
     b->at->on_host = true;
+    b->at->compiles = false;
     unsigned long long began = now_ms();
     run_host(b, so_path);
     add_time(&b->setup->times->host, &began);
@@ -365,18 +372,20 @@ static bool wait_for_child(const batch *b, pid_t pid, int *status, bool *hung)
 {
     const progress *p = b->at;
     int way = -1, kernel = -2;
+    bool compiles = false;
     unsigned long long since = 0;
     *hung = false;
     for (;;) {
         pid_t ended = waitpid(pid, status, WNOHANG);
         if (ended)
             return ended == pid;
-        if (way != p->way || kernel != p->kernel) {
+        if (way != p->way || kernel != p->kernel || compiles != p->compiles) {
             way = p->way;
             kernel = p->kernel;
+            compiles = p->compiles;
             since = now_ms();
         }
-        unsigned limit = kernel < 0 ? DEVICE_MODULE_SECONDS : DEVICE_KERNEL_SECONDS;
+        unsigned limit = kernel < 0 || compiles ? DEVICE_MODULE_SECONDS : DEVICE_KERNEL_SECONDS;
         if (!*hung && !p->on_host && way < b->setup->way_count &&
             is_waited_for(&b->setup->ways[way]) && now_ms() - since > limit * 1000ull) {
             *hung = true;
