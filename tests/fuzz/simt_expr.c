@@ -664,9 +664,77 @@ static void idiom_float(simt *g, simt_type t, int depth)
     }
 }
 
+// What NVIDIA's assembler has folded wrongly (docs/assembler.md), beside the above: extremes of a
+// NOT or written as a choice, what becomes of a value that a branch knows, chosen signs of zero.
+static void idiom_fold(simt *g, simt_type t, int depth)
+{
+    static const char *const known[7] = {"0", "1", "5", "128", "255", "-1", "-32768"};
+    const char *name = simt_type_name(t);
+    const simt_var *v = twice(g, t);
+    uint32_t kind = simt_below(g, 4);
+    if (!v) {
+        leaf(g, t);
+    } else if (simt_is_float(t) && kind == 0) { // saturated, from -0.0 on
+        open_call(g, "min", t);
+        simt_both(g, "(%s)(1.0), ", name);
+        open_call(g, "max", t);
+        simt_expr(g, t, depth - 2);
+        simt_both(g, ", (%s)(-0.0)))", name);
+    } else if (simt_is_float(t) && kind == 1) { // a comparison that only a NaN does not pass
+        simt_both(g, "((");
+        open_call(g, "abs", t);
+        simt_var_write(g, v);
+        simt_both(g, ") %s (%s)(%s)) ? ", simt_chance(g, 50) ? ">=" : ">", name,
+                  simt_chance(g, 50) ? "-0.0" : "-1.0");
+        leaf(g, t);
+        simt_both(g, " : ");
+        leaf(g, t);
+        simt_both(g, ")");
+    } else if (simt_is_float(t)) { // a choice of zeros that is negated or divides
+        simt_both(g, kind == 2 ? "(-(" : "((%s)(1.0) / (-(", name);
+        simt_condition(g, depth - 1);
+        simt_both(g, " ? (%s)(0.0) : (%s)(1.0)%s", name, name, kind == 2 ? "))" : ")))");
+    } else if (kind == 0) { // min(-x, ~y - z)
+        open_call(g, simt_chance(g, 70) ? "min" : "max", t);
+        negated(g, t);
+        simt_both(g, ", (%s)((%s)(~", name, name);
+        simt_var_write(g, v);
+        simt_both(g, ") - ");
+        leaf(g, t);
+        simt_both(g, "))");
+    } else if (kind == 1) { // x < -x ? x : -x
+        bool is_less = simt_chance(g, 50);
+        for (int k = 0; k < 4; k++) {
+            static const char *const behind[2][4] = {{" > ", " ? ", " : ", ")"},
+                                                     {" < ", " ? ", " : ", ")"}};
+            simt_both(g, k == 0 ? "(" : "");
+            if (k % 2)
+                simt_both(g, "(%s)(-", name);
+            simt_var_write(g, v);
+            simt_both(g, "%s%s", k % 2 ? ")" : "", behind[is_less][k]);
+        }
+    } else { // x == 5 ? ~x : y, and the like
+        simt_both(g, "(");
+        simt_var_write(g, v);
+        simt_both(g, " == (%s)%s ? (%s)(", name, known[simt_below(g, 7)], name);
+        simt_both(g, kind == 2 ? "~" : "");
+        simt_var_write(g, v);
+        if (kind == 3) {
+            simt_both(g, " ^ (%s)(", name);
+            simt_condition(g, depth - 1);
+            simt_both(g, " ? -1 : 0)");
+        }
+        simt_both(g, ") : ");
+        leaf(g, t);
+        simt_both(g, ")");
+    }
+}
+
 static void idiom(simt *g, simt_type t, int depth)
 {
-    if (simt_is_float(t))
+    if (has_min(t) && simt_chance(g, 20))
+        idiom_fold(g, t, depth);
+    else if (simt_is_float(t))
         idiom_float(g, t, depth);
     else if (has_min(t) && simt_chance(g, 35))
         idiom_min(g, t, depth);

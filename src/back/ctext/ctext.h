@@ -29,7 +29,7 @@ struct ctext { // the first member of every model's state
     ir_layout locals, shared;
     uint64_t local_bytes; // a thread's frame: its local arrays, and what else lies there
     uint32_t *sites;      // per instruction: site number + 1 (channel.h)
-    const uint8_t *folds; // folds.h; NULL: the text does not end in NVIDIA's assembler
+    const uint8_t *folds; // folds.h; NULL: the text never ends in NVIDIA's assembler
     int depth;            // of the line
 };
 
