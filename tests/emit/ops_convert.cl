@@ -447,7 +447,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_bool(__glob
     ulong v19 = (uint64_t)v15;
     *((__global m8 *)v8) = v19;
     *((__global m8 *)v9) = v19;
-    float v20 = v15 ? f32_bits(0x3f800000u) : f32_bits(0x0u);
+    float v20 = f32_bits(pick_u32(v15, 0x3f800000u, 0x0u));
     *((__global m4 *)v10) = bits_f32(v20);
     double v21 = v15 ? f64_bits(0x3ff0000000000000ul) : f64_bits(0x0ul);
     *((__global m8 *)v11) = bits_f64(v21);

@@ -28,7 +28,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_exact_f32(__glob
     *((__global m4 *)(v3 + 0x10ul)) = bits_f32(v16);
     float v17 = fsqrt_f32(v9);
     *((__global m4 *)(v3 + 0x14ul)) = bits_f32(v17);
-    float v18 = fneg_f32(v9);
+    float v18 = negated_f32(v9);
     *((__global m4 *)(v3 + 0x18ul)) = bits_f32(v18);
     float v19 = fabs_f32(v11);
     *((__global m4 *)(v3 + 0x1cul)) = bits_f32(v19);

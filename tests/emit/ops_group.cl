@@ -288,7 +288,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_atomics_f32(__gl
     float v5;
     v5 = f32_bits(at_fadd4_g(((__global m4 *)v1), bits_f32(v3)));
     *((__global m4 *)v2) = bits_f32(v5);
-    float v6 = fneg_f32(v3);
+    float v6 = negated_f32(v3);
     float v7;
     v7 = f32_bits(at_fadd4_g(((__global m4 *)(v1 + 0x4ul)), bits_f32(v6)));
     *((__global m4 *)(v2 + 0x4ul)) = bits_f32(v7);

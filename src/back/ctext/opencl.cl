@@ -65,6 +65,7 @@ IN ulong add_rotated_u64(ulong a, ulong b) // the second shifts right
 // volatile: not in a choice that the compiler makes of a branch
 IN float minus_zero(void) { float y; asm volatile("mov.f32 %0, 0f80000000;" : "=f"(y)); return y; }
 #define MINUS_ZERO minus_zero()
+IN float negated_f32(float x) { uint y; asm("xor.b32 %0, %1, -2147483648;" : "=r"(y) : "r"(bits_f32(x))); return f32_bits(y); }
 IN float above_minus_zero(float x)
 {
     uint y;
@@ -87,6 +88,7 @@ IN uint smax_u32(uint a, uint b) { return (int)a > (int)b ? a : b; }
 #define smax_const_u32(a, b) smax_u32(a, b)
 #define add_rotated_u64(a, b) ((a) + (b))
 #define MINUS_ZERO f32_bits(0x80000000u)
+#define negated_f32(x) fneg_f32(x)
 #define above_minus_zero(x) fmax_f32(x, MINUS_ZERO)
 #define flt_ordered(a, b) flt_f32(a, b)
 #define fle_ordered(a, b) fle_f32(a, b)

@@ -44,16 +44,42 @@ static const char *bits_of(ctext *t, ir_ref r)
                                          : ctext_bits(t, r);
 }
 
+// A zero and a one, of either sign: the compiler takes signs and factors that come later into the
+// choice, which then has a -0.0.
+static bool is_zero_and_one(const ctext *t, ir_ref a, ir_ref b)
+{
+    uint64_t x, y;
+    if (!ir_const_bits(t->f, a, &x) || !ir_const_bits(t->f, b, &y))
+        return false;
+    uint32_t one = 0x7f000000u, first = (uint32_t)x << 1, second = (uint32_t)y << 1;
+    return (first == 0 && second == one) || (first == one && second == 0);
+}
+
 static const char *choice(ctext *t, const ir_inst *i)
 {
     ir_ref yes = ir_operand(t->f, i, 1), no = ir_operand(t->f, i, 2);
-    bool is_zero = i->type == IR_F32 && (folds_minus_zero(t->f, yes) || folds_minus_zero(t->f, no));
+    bool is_zero = i->type == IR_F32 && (folds_minus_zero(t->f, yes) ||
+                                         folds_minus_zero(t->f, no) || is_zero_and_one(t, yes, no));
     if (!is_zero && !is_like_extreme(t, i))
         return NULL;
     const char *chosen =
         str_format(t->a, "pick_u32(%s, %s, %s)", ctext_scalar(t, ir_operand(t->f, i, 0)),
                    bits_of(t, yes), bits_of(t, no));
     return is_zero ? str_format(t->a, "f32_bits(%s)", chosen) : chosen;
+}
+
+// A truth value or a choice that becomes a float: to the compiler it is a choice of floats.
+static const char *converted(ctext *t, const ir_inst *i)
+{
+    ir_ref a = ir_operand(t->f, i, 0);
+    ir_inst_id def = ir_def_of(t->f, a);
+    const ir_inst *from = ir_at(t->f, def);
+    bool is_choice = def && (from->op == IR_SELECT ||
+                             ((from->op == IR_ZEXT || from->op == IR_SEXT) && from->aux == IR_I1));
+    if (i->type != IR_F32 || ctext_is_wide(ir_type_of(t->f, a)) || !is_choice)
+        return NULL;
+    return str_format(t->a, "%s_u32_f32(hide_u32(%s))", ctext_op(t, (ir_op)i->op),
+                      ctext_scalar(t, a));
 }
 
 const char *ctext_safe(ctext *t, const ir_inst *i)
@@ -89,6 +115,9 @@ const char *ctext_safe(ctext *t, const ir_inst *i)
         return folds_truth_bits(t->f, i)
                    ? str_format(t->a, "f32_bits(hide_u32(%s))", ctext_scalar(t, a))
                    : NULL;
+    case IR_SITOF:
+    case IR_UITOF: return converted(t, i);
+    case IR_FNEG: return type == IR_F32 ? one(t, "negated_f32", a) : NULL;
     case IR_FMAX:
         return type == IR_F32 && folds_minus_zero(t->f, b) ? one(t, "above_minus_zero", a) : NULL;
     case IR_FLT: return folds_ordered(t->f, i, false) ? two(t, "flt_ordered", a, b) : NULL;
