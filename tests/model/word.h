@@ -40,6 +40,7 @@
 #define word_count(beat)       ((void)(beat), (void)memset(call, 0, sizeof *call))
 #define word_idle(rounds)      ((void)(rounds))
 #define word_expect(p)         ((void)(p))
+#define word_expect_store(p)   ((void)(p))
 #define word_hint(p)           ((void)(p), UINT64_C(0))
 
 #endif

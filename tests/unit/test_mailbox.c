@@ -185,8 +185,9 @@ static world *world_new(uint32_t calls)
     world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->boxes = calloc(BOXES, sizeof *w->boxes);
-    w->rows = calloc(BOXES, sizeof *w->rows);
+    w->rows = aligned_alloc(64, BOXES * sizeof *w->rows);
     assert_true(w->boxes && w->rows);
+    memset(w->rows, 0, BOXES * sizeof *w->rows);
     w->calls = calls;
     w->silence = UINT64_C(600000000000);
     for (uint32_t b = 0; b < BOXES; b++) // near the end of the numbers, too
@@ -437,3 +438,41 @@ TEST(mailbox_numbers_skip_what_memory_may_hold)
     assert_true(mailbox_word(MAILBOX_LAST, UINT32_MAX) != MAILBOX_BUSY);
     assert_true((mailbox_word(MAILBOX_LAST, 0) & MAILBOX_FAILED) == 0);
 }
+
+#ifdef WORD_HAS_ROWS
+typedef bool row_load(const uint64_t *from, uint32_t number, uint32_t *bits, uint32_t count);
+typedef void row_store(uint64_t *to, uint32_t number, const uint32_t *bits, uint32_t count);
+
+static void check_rows(row_load *load, row_store *store)
+{
+    enum { COUNT_OF = 3 * MAILBOX_LANES };
+    _Alignas(64) uint64_t words[COUNT_OF + 8];
+    uint32_t bits[COUNT_OF], got[COUNT_OF + 1];
+    for (uint32_t count = MAILBOX_LANES; count <= COUNT_OF; count += MAILBOX_LANES) {
+        memset(words, 0xa5, sizeof words);
+        memset(got, 0xa5, sizeof got);
+        for (uint32_t l = 0; l < count; l++)
+            bits[l] = l * 2654435761u;
+        store(words, 7, bits, count);
+        for (uint32_t l = 0; l < count; l++)
+            assert_true(words[l] == mailbox_word(7, bits[l]));
+        assert_true(words[count] == UINT64_C(0xa5a5a5a5a5a5a5a5));
+        assert_true(load(words, 7, got, count));
+        assert_memory_equal(got, bits, count * sizeof *bits);
+        assert_true(got[count] == 0xa5a5a5a5);
+        for (uint32_t l = 0; l < count; l++) { // each word counts
+            words[l] ^= 8;
+            assert_false(load(words, 7, got, count));
+            words[l] ^= 8;
+        }
+    }
+}
+
+TEST(mailbox_rows_are_the_same_in_accesses_of_any_width)
+{
+    check_rows(word_load_2, word_store_2);
+    if (__builtin_cpu_supports("avx512f"))
+        check_rows(word_load_8, word_store_8);
+    check_rows(word_load_row, word_store_row);
+}
+#endif

@@ -24,16 +24,17 @@ void mailbox_answer(const mailbox_packet *call)
                 word_store(&box->reply[r][l], (uint64_t)0);
     if (call->kind & MAILBOX_IS_BULK)
         word_fence();
-    for (uint32_t r = 0; r < mailbox_replies(rows); r++) { // the caller polls the last word
+    if (is_fine) // the caller polls the last word
+        word_store_row(box->reply[0], call->number, call->words[rows > 1],
+                       mailbox_replies(rows) * MAILBOX_LANES);
+    for (uint32_t r = 0; !is_fine && r < mailbox_replies(rows); r++) {
         const uint32_t *bits = call->words[rows > 1 ? r + 1 : 0];
-        for (uint32_t left = is_fine ? 0 : call->lanes; left; left &= left - 1) {
+        for (uint32_t left = call->lanes; left; left &= left - 1) {
             uint32_t l = word_lowest(left), status = call->words[0][l];
             uint32_t mark = status ? MAILBOX_FAILED : 0;
             word_store(&box->reply[r][l],
                        mailbox_word(call->number | mark, status ? status : bits[l]));
         }
-        if (is_fine)
-            word_store_row(box->reply[r], call->number, bits, MAILBOX_LANES);
     }
     word_store_release(&call->box->done, (uint64_t)call->number);
 }
@@ -74,13 +75,13 @@ static bool copy(mailbox_packet *call)
             return false;
         call->who[n] = mailbox_bits(word);
     }
-    for (uint32_t r = 0; r < MAILBOX_ROWS_OUT(call->kind); r++) {
-        if (call->lanes == ALL_LANES &&
-            !word_load_row(call->rows->request[r], call->number, call->words[r], MAILBOX_LANES))
-            return false;
-        for (uint32_t l = 0; call->lanes != ALL_LANES && l < MAILBOX_LANES; l++) {
-            if (!(call->lanes >> l & 1))
-                continue;
+    uint32_t rows = MAILBOX_ROWS_OUT(call->kind);
+    if (call->lanes == ALL_LANES)
+        return word_load_row(call->rows->request[0], call->number, call->words[0],
+                             rows * MAILBOX_LANES);
+    for (uint32_t r = 0; r < rows; r++) {
+        for (uint32_t left = call->lanes; left; left &= left - 1) {
+            uint32_t l = word_lowest(left);
             uint64_t word = word_load(&call->rows->request[r][l]);
             if (mailbox_number(word) != call->number)
                 return false;
@@ -110,6 +111,9 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     bool is_known =
         call->lanes != 0 && f->kind(f->user, MAILBOX_FUNCTION(call->kind)) == call->kind &&
         MAILBOX_ROWS_OUT(call->kind) <= MAILBOX_ROWS && MAILBOX_ROWS_IN(call->kind) <= MAILBOX_ROWS;
+    for (uint32_t r = 0; is_known && r < mailbox_replies(MAILBOX_ROWS_IN(call->kind)); r++)
+        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+            word_expect_store(&call->rows->reply[r][l]); // the GPU, which polls, has had them last
     for (uint32_t r = 1; is_known && r < MAILBOX_ROWS_OUT(call->kind); r++)
         for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
             word_expect(&call->rows->request[r][l]); // those of row 0 are on their way

@@ -13,11 +13,12 @@
 //   word_now, word_is_over, word_pause     a clock, and waiting without an access
 //   word_beat                              the count of the host's rounds, after it was `last`
 //   word_count, word_idle                  the host counts a round; it has found nothing to do
-//   word_expect                            will be loaded soon: no access
+//   word_expect, word_expect_store         will be loaded, or stored, soon: no access
 //   word_hint                              what is probably there: no access, either
-//   word_load_row, word_store_row          words {number, bits} of all lanes, relaxed; false: one
-//   has
-//                                          another number
+//   word_two                               16 bytes of data beside the words
+//   word_load_row, word_store_row          words {number, bits} of all lanes of a few rows,
+//   relaxed;
+//                                          false: one has another number
 //
 // An exchange on a word that the host sees too does not exist here: such an exchange is not atomic.
 #ifndef KILN_CHANNEL_WORD_H
@@ -25,6 +26,7 @@
 
 #if defined(__KILN__)
 #    include <kiln/kernel.h>
+typedef u64x2 word_two; // 16 bytes, in one access that is not atomic
 #    define word_load(p)             atomic_load_at(p, order_relaxed, scope_system)
 #    define word_load_acquire(p)     atomic_load_at(p, order_acquire, scope_system)
 #    define word_store(p, v)         atomic_store_at(p, v, order_relaxed, scope_system)
@@ -55,6 +57,9 @@ static inline void word_pause(uint32_t cycles)
 #else
 #    include <stdbool.h>
 #    include <stdint.h>
+typedef struct word_two {
+    uint64_t x, y;
+} word_two;
 #    define word_ones(x)    (uint32_t) __builtin_popcount(x)
 #    define word_lowest(x)  (uint32_t) __builtin_ctz(x)
 #    define word_highest(x) (31u - (uint32_t)__builtin_clz(x))
@@ -106,40 +111,13 @@ static inline void word_count(uint64_t *beat)
 {
     word_store(beat, word_load(beat) + 1);
 }
-// Two words an access: both halves are as whole as a word.
-#        if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
-#            include <emmintrin.h>
-#            define WORD_HAS_ROWS
-static inline __m128i word_load_two(const uint64_t *from) // once, whatever is done with it
-{
-    __m128i two;
-    __asm__ volatile("movdqa %1, %0" : "=x"(two) : "m"(*(const __m128i *)(const void *)from));
-    return two;
-}
-static inline bool word_load_row(const uint64_t *from, uint32_t number, uint32_t *bits,
-                                 uint32_t count)
-{
-    __m128i wanted = _mm_set1_epi32((int)number), all = _mm_set1_epi32(-1);
-    for (uint32_t l = 0; l < count; l += 4) {
-        __m128 low = _mm_castsi128_ps(word_load_two(from + l)),
-               high = _mm_castsi128_ps(word_load_two(from + l + 2));
-        __m128i numbers = _mm_castps_si128(_mm_shuffle_ps(low, high, 0x88));
-        all = _mm_and_si128(all, _mm_cmpeq_epi32(numbers, wanted));
-        _mm_storeu_si128((__m128i *)(void *)(bits + l),
-                         _mm_castps_si128(_mm_shuffle_ps(low, high, 0xdd)));
-    }
-    return _mm_movemask_epi8(all) == 0xffff;
-}
-static inline void word_store_row(uint64_t *to, uint32_t number, const uint32_t *bits,
-                                  uint32_t count)
-{
-    __m128i numbers = _mm_set1_epi32((int)number);
-    for (uint32_t l = 0; l < count; l += 4) {
-        __m128i four = _mm_loadu_si128((const __m128i *)(const void *)(bits + l));
-        _mm_store_si128((__m128i *)(void *)(to + l), _mm_unpacklo_epi32(numbers, four));
-        _mm_store_si128((__m128i *)(void *)(to + l + 2), _mm_unpackhi_epi32(numbers, four));
-    }
-}
+#        if defined(__x86_64__)
+#            define word_expect_store(p) __asm__ volatile("prefetchw %0" : : "m"(*(p)))
+#        else
+#            define word_expect_store(p) __builtin_prefetch(p, 1)
+#        endif
+#        if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#            include "word_rows.h"
 #        endif
 // Answers come fast after a call and cost little after a silence.
 static inline void word_idle(uint32_t *rounds)
