@@ -308,7 +308,7 @@ static void sleep_until_noise(server *s, uint32_t of)
 // Naps grow with the silence; the first call after it waits for one.
 static uint32_t nap_after(uint64_t silence)
 {
-    return silence < 5000 ? 20 : silence < 20000 ? 50 : silence < 100000 ? 200 : 350;
+    return silence < 5000 ? 20 : silence < 20000 ? 50 : 200;
 }
 
 static void own(worker *w)
