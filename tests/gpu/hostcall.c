@@ -15,6 +15,7 @@ static const char source[] =
     "host no_wait void tell(u32 who);\n"
     "host i64 turn(counted(n) u8 *bytes, i64 n);\n"
     "host void stamp(counted(n) u8 *bytes, i64 n, u32 x);\n"
+    "host per_warp i64 turn_once(counted(n) u8 *bytes, i64 n, counted(m) const u8 *more, i64 m);\n"
     "host i32 slow(i32 x);\n"
     "host void enough(i32 x);\n"
     "kernel block(32) void one(i32 *out) { if (thread_x() == 0) out[0] = twice(21); }\n"
@@ -65,6 +66,15 @@ static const char source[] =
     "    barrier();\n"
     "    for (u32 k = t; k < 40000u; k += 32u) data[k] = ours[k];\n"
     "}\n"
+    // large objects of a warp that calls once: lanes 0 … lanes - 1 of each warp
+    "kernel block(64) void once_bytes(u8 *data, i64 *out, i64 n, i64 from, i64 m, u32 lanes) {\n"
+    "    shared u8 ours[16384];\n"
+    "    for (u32 k = thread_x(); k < 16384u; k += 64u) ours[k] = (u8)(k * 11u);\n"
+    "    barrier();\n"
+    "    i64 warp = thread_x() / 32u;\n"
+    "    if (lane() < lanes) out[thread_x()] = turn_once(data + warp * (n + 64) + from, n, ours, "
+    "m);\n"
+    "}\n"
     "kernel block(32) void stamped(u8 *data) {\n" // the same in all lanes until the host has it
     "    u8 mine[9];\n"
     "    for (u32 k = 0; k < 9u; k++) mine[k] = 5;\n"
@@ -114,6 +124,15 @@ static void turn(void *user, const kiln_host_call *call)
         bytes[k] = (uint8_t)~bytes[k];
     }
     *(int64_t *)call->result = sum;
+}
+static void turn_once(void *user, const kiln_host_call *call)
+{
+    const uint8_t *more = (const uint8_t *)call->args[2];
+    int64_t m = *(int64_t *)call->args[3], sum = 0;
+    for (int64_t k = 0; k < m; k++)
+        sum += more[k] * (k % 7 + 1);
+    turn(user, call);
+    *(int64_t *)call->result += sum;
 }
 static void stamp(void *user, const kiln_host_call *call)
 {
@@ -265,6 +284,42 @@ static void test_bytes(kiln *k, kiln_module *m, int64_t n)
         }
         wrong += sums[i] != (i % 2 ? -1 : sum);
     }
+    CHECK(wrong == 0);
+    free(data);
+    kiln_buffer_free(bytes);
+    kiln_buffer_free(out);
+}
+
+// Two warps call once each, with an object that goes and comes and one in shared memory that goes.
+static void test_once_bytes(kiln *k, kiln_module *m, int64_t n, int64_t from, int64_t more,
+                            uint32_t lanes)
+{
+    size_t size = 2 * (size_t)(n + 64);
+    uint8_t *data = (uint8_t *)malloc(size);
+    int64_t sums[64], more_sum = 0;
+    uint32_t wrong = 0;
+    kiln_buffer *bytes = NULL, *out = NULL;
+    CHECK(!kiln_buffer_new(k, KILN_U8, size, &bytes) && !kiln_buffer_new(k, KILN_I64, 64, &out));
+    for (size_t i = 0; i < size; i++)
+        data[i] = (uint8_t)(i * 7 + i / 256);
+    for (int64_t i = 0; i < more; i++)
+        more_sum += (uint8_t)(i * 11) * (i % 7 + 1);
+    CHECK(!kiln_write(bytes, 0, data, size));
+    kiln_arg args[6] = {kiln_arg_buffer(bytes),       kiln_arg_buffer(out),
+                        kiln_arg_i64(KILN_I64, n),    kiln_arg_i64(KILN_I64, from),
+                        kiln_arg_i64(KILN_I64, more), kiln_arg_i64(KILN_U32, lanes)};
+    CHECK(!run(k, m, "once_bytes", 1, args, 6));
+    CHECK(!kiln_read(bytes, 0, data, size) && !kiln_read(out, 0, sums, 64));
+    int64_t sum[2] = {more_sum, more_sum};
+    for (size_t i = 0; i < size; i++) {
+        int64_t warp = (int64_t)i / (n + 64), at = (int64_t)i % (n + 64) - from;
+        uint8_t was = (uint8_t)(i * 7 + i / 256);
+        bool is_turned = at >= 0 && at < n;
+        sum[warp] += is_turned ? was : 0;
+        wrong += data[i] != (uint8_t)(is_turned ? ~was : was);
+    }
+    for (uint32_t t = 0; t < 64; t++)
+        wrong += t % 32 < lanes && sums[t] != sum[t / 32];
     CHECK(wrong == 0);
     free(data);
     kiln_buffer_free(bytes);
@@ -550,6 +605,7 @@ int main(int argc, char **argv)
         add(k, "once", once, &pauses, false);
         add(k, "tell", tell, NULL, false);
         add(k, "turn", turn, NULL, true);
+        add(k, "turn_once", turn_once, NULL, true);
         add(k, "stamp", stamp, NULL, true);
         add(k, "slow", slow, NULL, false);
         add(k, "enough", enough, NULL, false);
@@ -567,6 +623,15 @@ int main(int argc, char **argv)
             test_bytes(k, m, sizes[n]);
         if (is_cuda)
             test_bytes(k, m, 70001);
+        static const struct {
+            int64_t n, from, more;
+            uint32_t lanes;
+        } once[] = {{100, 0, 100, 32},   {4096, 0, 4096, 32},  {5003, 0, 16384, 32},
+                    {8192, 3, 5000, 32}, {65536, 16, 10, 32},  {40001, 0, 4097, 9},
+                    {131072, 0, 0, 32},  {131073, 0, 99, 32},  {120000, 32, 16384, 32},
+                    {4096, 0, 4096, 1},  {300000, 0, 8000, 31}};
+        for (size_t n = 0; n < sizeof once / sizeof *once; n++)
+            test_once_bytes(k, m, once[n].n, once[n].from, once[n].more, once[n].lanes);
         test_own_bytes(k, m);
         step("streams");
         test_streams(k, m);

@@ -15,11 +15,13 @@ static const char source[] =
     "host per_warp u64 once(u64 first);\n"
     "host no_wait void tell(u32 who);\n"
     "host i64 turn(counted(n) u8 *bytes, i64 n, counted(m) const u8 *more, i64 m);\n"
+    "host per_warp i64 flip(counted(n) u8 *bytes, i64 n, counted(m) const u8 *more, i64 m);\n"
     "host u32x4 four(u32x4 x);\n"
     "host void hold(void);\n"
     "host void quit(void);\n"
     "kernel block(32) void all(i32 *out, u8 *bytes) {\n"
-    "    out[0] = twice((i32)once(3)); tell(2); turn(bytes, 1, bytes, 2); hold(); quit();\n"
+    "    out[0] = twice((i32)once(3)); tell(2); turn(bytes, 1, bytes, 2); flip(bytes, 1, bytes, "
+    "2); hold(); quit();\n"
     "    u32x4 x; x.x = x.y = x.z = x.w = 1u; out[1] = (i32)four(x).y;\n"
     "}\n";
 
@@ -28,6 +30,7 @@ MAILBOX_CALL(call_twice, 1, 2, false, MAILBOX_HAS_WHO)
 MAILBOX_CALL(call_once, 2, 3, true, MAILBOX_HAS_WHO)
 MAILBOX_SEND(call_tell, 1, 0, false, MAILBOX_HAS_WHO)
 MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2)
+MAILBOX_CARRY(call_turn_once, 8, 5, true, MAILBOX_HAS_WHO, 2)
 MAILBOX_CALL(call_hold, 0, 1, false, MAILBOX_HAS_WHO)
 MAILBOX_CALL(call_four, 4, 5, false, MAILBOX_HAS_WHO)
 
@@ -99,10 +102,13 @@ static void on_quit(void *user, const kiln_host_call *call)
 }
 
 // Large objects by their address. An odd number of bytes is out of reach, as shared memory is.
+static bool has_far(void *user, uint64_t at, size_t bytes)
+{
+    (void)user, (void)at;
+    return bytes % 2 == 0;
+}
 static bool copy_far(void *user, void *host, uint64_t at, size_t bytes, bool is_to_gpu)
 {
-    if (bytes % 2)
-        return false;
     __atomic_fetch_add(&((stage *)user)->far_copies, 1, __ATOMIC_RELAXED);
     memcpy(is_to_gpu ? (void *)(uintptr_t)at : host, is_to_gpu ? host : (void *)(uintptr_t)at,
            bytes);
@@ -129,18 +135,25 @@ static uint32_t site_of(const stage *t, const char *name)
     return UINT16_MAX;
 }
 
+static uint64_t *data_new(void)
+{
+    size_t wide = (size_t)MAILBOX_WIDE_BOXES * MAILBOX_WIDE;
+    uint8_t *memory = calloc(1, wide + (size_t)BOXES * MAILBOX_DATA);
+    return memory ? (uint64_t *)(void *)(memory + wide) : NULL;
+}
+
 static stage *stage_new(void)
 {
     static const struct {
         const char *name;
         kiln_host_function *call;
     } rows[] = {{"twice", on_twice}, {"once", on_once}, {"tell", on_tell}, {"turn", on_turn},
-                {"hold", on_hold},   {"quit", on_quit}, {"four", on_four}};
+                {"hold", on_hold},   {"quit", on_quit}, {"four", on_four}, {"flip", on_turn}};
     stage *t = calloc(1, sizeof *t);
     kiln_kernel *kernel = NULL;
     static server_far far;
     assert_non_null(t);
-    far = (server_far){copy_far, take_far, give_far, t};
+    far = (server_far){has_far, copy_far, take_far, give_far, t};
     assert_int_equal(kiln_open("interp", &t->k), 0);
     assert_int_equal(
         kiln_compile(t->k, &(kiln_compile_desc){.path = "t.c", .source = source}, &t->m), 0);
@@ -153,13 +166,14 @@ static stage *stage_new(void)
     assert_int_equal(kiln_module_kernel(t->m, "all", &kernel), 0);
     assert_int_equal(host_check(kernel), 0);
     server_place place = {.boxes = calloc(BOXES, sizeof(mailbox)),
-                          .rows = calloc(BOXES, sizeof(mailbox_rows)),
-                          .data = calloc(BOXES, MAILBOX_DATA),
+                          .rows = aligned_alloc(64, BOXES * sizeof(mailbox_rows)),
+                          .data = data_new(),
                           .beat = t->beat,
                           .count = BOXES,
                           .far = &far,
                           .threads = 4};
     assert_true(place.boxes && place.rows && place.data);
+    memset(place.rows, 0, BOXES * sizeof *place.rows);
     t->calls = (mailbox_calls){.boxes = place.boxes,
                                .rows = place.rows,
                                .own = t->own,
@@ -182,7 +196,7 @@ static void stage_free(stage *t)
     server_free(t->s);
     free(t->calls.boxes);
     free(t->calls.rows);
-    free(t->calls.data);
+    free(mailbox_wide(t->calls.data, MAILBOX_WIDE_BOXES - 1));
     kiln_close(t->k);
     free(t);
 }
@@ -248,6 +262,53 @@ static void play_far(player *p)
     bytes_once(t, 0, 40000 + 2 * p->lane, 33000);
     bytes_once(t, 1, 60000, 10);
     bytes_once(t, 2, p->lane == 1 ? 40001 : 40000, p->lane == 2 ? 70001 : 1000);
+}
+
+// One call of a warp: its lanes stream the objects that are large enough and at a multiple of 16.
+typedef struct streamed {
+    uint32_t n, m, from;
+    uint32_t copies[LANES + 1]; // of all objects, by so many lanes
+} streamed;
+static const streamed streams[] = {
+    {4096, 100, 0, {0, 1, 1, 1}},   // goes back by one copy
+    {100, 4096, 0, {0, 0, 0, 0}},   // does not go back
+    {4098, 8000, 16, {0, 3, 1, 1}}, // one lane streams 4096 bytes, at most
+    {4096, 4096, 8, {0, 3, 3, 3}},  // not at a multiple of 16
+    {8192, 12288, 0, {0, 3, 2, 1}},
+    {4097, 5001, 0, {0, 0, 0, 0}}, // out of reach: comes in pieces after all
+};
+
+static void flip_once(stage *t, const player *p, const streamed *s)
+{
+    static uint8_t memory[WARPS][2][40000] __attribute__((aligned(16)));
+    uint8_t *bytes = memory[p->warp][0] + s->from, *more = memory[p->warp][1] + s->from;
+    frame f = {{0}, {{0}}};
+    uint32_t sum = 0;
+    for (uint32_t k = 0; p->lane == 0 && k < s->n; k++)
+        bytes[k] = (uint8_t)(k * 7 + 1);
+    for (uint32_t k = 0; k < s->m; k++) {
+        sum += (uint8_t)(k * 3 + 5);
+        if (p->lane == 0)
+            more[k] = (uint8_t)(k * 3 + 5);
+    }
+    lanes_meet();
+    bool is_first = p->lane == 0; // the others' arguments do not matter
+    f.counted[0] = (mailbox_counted){is_first ? (uintptr_t)bytes : 3, is_first ? s->n : 7, 1};
+    f.counted[1] = (mailbox_counted){is_first ? (uintptr_t)more : 5, is_first ? s->m : 9000, 0};
+    uint32_t words[] = {s->n, s->n, 0, s->m, s->m, 0, 0, 0, my_lane, 31, 0, 0};
+    memcpy(f.words, words, sizeof words);
+    call_turn_once(&t->calls, (uintptr_t)&f, site_of(t, "flip"), p->warp);
+    bool is_right = f.words[0] == MAILBOX_OK && f.words[1] == sum && f.words[2] == 0;
+    for (uint32_t k = 0; is_right && k < s->n; k++)
+        is_right = bytes[k] == (uint8_t) ~(k * 7 + 1);
+    check(t, is_right);
+    lanes_meet();
+}
+
+static void play_streams(player *p)
+{
+    stage *t = p->t;
+    flip_once(t, p, &streams[t->rounds]);
 }
 
 static void play_held(player *p)
@@ -362,6 +423,64 @@ TEST(large_objects_are_copied_where_they_can_be)
     // 6 lanes: 40000 there and back, 33000 there; 60000 there and back; 4 lanes 40000 there and
     // back, of which the one with 70001 does not come back
     assert_int_equal(t->far_copies, 6 * 3 + 6 * 2 + 3 * 2 + 1);
+    stage_free(t);
+}
+
+TEST(lanes_stream_the_large_object_of_one)
+{
+    stage *t = stage_new();
+    for (uint32_t count = 1; count <= LANES; count++)
+        for (t->rounds = 0; t->rounds < COUNT(streams); t->rounds++) {
+            t->far_copies = 0;
+            assert_true(server_wake(t->s, BOXES));
+            perform(t, play_streams, (const uint32_t[WARPS]){count, 1, 1});
+            server_rest(t->s);
+            assert_int_equal(t->wrong, 0);
+            assert_int_equal(t->far_taken, 0);
+            assert_int_equal(t->far_copies,
+                             streams[t->rounds].copies[count] + 2 * streams[t->rounds].copies[1]);
+        }
+    stage_free(t);
+}
+
+// What a GPU says of an object in the wide slice is not trusted: {bytes, place, is it taken}.
+static void play_forged(player *p)
+{
+    stage *t = p->t;
+    static const struct {
+        uint32_t bytes, place, status;
+    } forged[] = {{4096, 1, MAILBOX_OK},
+                  {MAILBOX_WIDE, 1, MAILBOX_OK},
+                  {4096, 1 + (MAILBOX_WIDE - 4096) / 16, MAILBOX_OK},
+                  {4096, 2 + (MAILBOX_WIDE - 4096) / 16, MAILBOX_BAD},
+                  {MAILBOX_WIDE, 2, MAILBOX_BAD},
+                  {MAILBOX_WIDE + 16, 1, MAILBOX_BAD},
+                  {4096, UINT32_MAX, MAILBOX_BAD},
+                  {100, 1, MAILBOX_BAD}}; // would not be copied, and may be a path
+    for (size_t n = 0; n < COUNT(forged); n++) {
+        mailbox_place at = mailbox_place_of(&t->calls, site_of(t, "turn"), 0);
+        uint32_t kind = MAILBOX_KIND(MAILBOX_SITE_CALL, 8, 5) | MAILBOX_IS_BULK | MAILBOX_HAS_WHO,
+                 len = forged[n].bytes, in[5] = {0};
+        uint32_t out[12] = {0, 0, 0, len, len, 0, MAILBOX_START | 2u << MAILBOX_FAR_AT, 16};
+        mailbox_hold hold;
+        check(t, mailbox_claim(&at, 1, &hold) == MAILBOX_OK);
+        uint64_t *slice = t->calls.data + (uint64_t)(hold.own - at.own) * (MAILBOX_DATA / 8);
+        slice[0] = 0;
+        slice[1] = len | (uint64_t)forged[n].place << 32;
+        mailbox_post(&hold, true, kind, out);
+        check(t, mailbox_wait(&at, &hold, true, kind, in) == MAILBOX_OK);
+        check(t, in[0] == forged[n].status);
+        mailbox_release(&hold, kind);
+    }
+}
+
+TEST(what_is_streamed_is_not_trusted)
+{
+    stage *t = stage_new();
+    assert_true(server_wake(t->s, BOXES));
+    perform(t, play_forged, (const uint32_t[WARPS]){1, 1, 1});
+    server_rest(t->s);
+    assert_int_equal(t->wrong, 0);
     stage_free(t);
 }
 

@@ -40,9 +40,10 @@ static size_t rows_at(const cuda_calls *c)
 {
     return BEAT_BYTES + c->capacity * sizeof(mailbox);
 }
-static size_t data_at(const cuda_calls *c)
+static size_t data_at(const cuda_calls *c) // wide slices are before it
 {
-    return rows_at(c) + c->capacity * sizeof(mailbox_rows);
+    return rows_at(c) + c->capacity * sizeof(mailbox_rows) +
+           (size_t)MAILBOX_WIDE_BOXES * MAILBOX_WIDE;
 }
 
 // What modules are told; addresses are the GPU's.

@@ -52,14 +52,19 @@ static bool is_of_gpu(const cuda_api *cu, uint64_t at)
     return !cu->pointer_attribute(&type, POINTER_TYPE, at) && type == CU_MEMORY_DEVICE;
 }
 
+static bool has_far(void *user, uint64_t at, size_t bytes)
+{
+    cuda_far *f = user;
+    uint64_t last = at + bytes - 1;
+    cuda_enter(f->d);
+    return last >= at && is_of_gpu(f->d->cu, at) && is_of_gpu(f->d->cu, last);
+}
+
 static bool copy_far(void *user, void *host, uint64_t at, size_t bytes, bool is_to_gpu)
 {
     cuda_far *f = user;
     const cuda_api *cu = f->d->cu;
-    uint64_t last = at + bytes - 1;
     cuda_enter(f->d);
-    if (last < at || !is_of_gpu(cu, at) || !is_of_gpu(cu, last))
-        return false;
     int n = take_stream(f);
     if (n < 0)
         return false;
@@ -112,7 +117,7 @@ const server_far *cuda_far_open(cuda_device *d, cuda_far **out)
         return NULL;
     }
     f->d = d;
-    f->given = (server_far){copy_far, take_far, give_far, f};
+    f->given = (server_far){has_far, copy_far, take_far, give_far, f};
     while (f->stream_count < STREAMS &&
            !d->cu->stream_create(&f->streams[f->stream_count], CU_STREAM_NON_BLOCKING, 0))
         f->stream_count++;

@@ -9,6 +9,9 @@
 // after the other, each padded to 16 bytes, in as many rounds as the slice needs. Of large objects
 // the address travels, and the host copies them; one in memory that it cannot reach, a thread's own
 // or a block's, is sent after all. `far` is the set of a lane's objects that are such.
+//
+// A lane that calls alone has the others that came with it as helpers: they stream its large object
+// together to the mailbox's wide slice, and the host uses it there. The first mailboxes have one.
 #ifndef KILN_CHANNEL_MAILBOX_CALL_H
 #define KILN_CHANNEL_MAILBOX_CALL_H
 
@@ -20,12 +23,16 @@ typedef struct mailbox_calls {
     mailbox_rows *rows;
     uint64_t *own, *dead;
     const uint64_t *beat;
-    uint64_t *data; // MAILBOX_DATA bytes a mailbox
+    uint64_t *data; // MAILBOX_DATA bytes a mailbox; wide slices before it, the first one last
     uint64_t patience, silence;
     uint32_t count, first; // first: number of the module's first function
 } mailbox_calls;
 
-#define MAILBOX_DATA 8192 // bytes
+#define MAILBOX_DATA       8192 // bytes
+#define MAILBOX_WIDE       131072
+#define MAILBOX_WIDE_BOXES 64
+#define MAILBOX_DEEP       8    // loads under way
+#define MAILBOX_STREAM     4096 // bytes that each helper streams, at most
 
 typedef struct mailbox_counted { // a counted object of one lane
     uint64_t at;                 // its address
@@ -35,8 +42,9 @@ typedef struct mailbox_counted { // a counted object of one lane
 enum {
     MAILBOX_MOST_COUNTED = 8,
     MAILBOX_MOST_BYTES = 1 << 30,
-    MAILBOX_FAR_BYTES =
-        4096 // times half the lanes that call: the copy engine is faster from here on
+    MAILBOX_FAR_BYTES = 4096, // times half the lanes that call: addresses travel from here on
+    MAILBOX_LEAST_WIDE =
+        MAILBOX_FAR_BYTES // smaller objects are copied: who checks them uses what was checked
 };
 
 // The functions of one call site, from its first number on.
@@ -46,6 +54,9 @@ enum {
     MAILBOX_SITE_FETCH, // more bytes of the call before
     MAILBOX_SITE        // numbers of a site
 };
+
+// Of an object whose address travels there are 16 bytes: the address, its bytes, and, if it was
+// streamed, 1 + its place in the wide slice in units of 16.
 
 // The last two request words of a call with counted objects, and of its reply: where this lane's
 // bytes are in the slice, and how many. To fetch: 0, and how many have come.
@@ -73,11 +84,41 @@ static inline uint32_t mailbox_padded(uint32_t bytes)
     return (bytes + 15) / 16 * 16;
 }
 
+// The wide slice of a mailbox, or NULL.
+static inline uint64_t *mailbox_wide(uint64_t *data, uint32_t box)
+{
+    return box < MAILBOX_WIDE_BOXES ? data - (uint64_t)(box + 1) * (MAILBOX_WIDE / 8) : NULL;
+}
+
 // --- bytes between a lane's objects and its part of a slice
+// Both at multiples of 16, by `helpers` lanes of which this one is number `rank`: several loads of
+// 16 bytes are under way at a time.
+static inline void mailbox_stream(uint8_t *to, const uint8_t *from, uint32_t bytes, uint32_t rank,
+                                  uint32_t helpers)
+{
+    const word_two *source = (const word_two *)(const void *)from;
+    word_two *into = (word_two *)(void *)to;
+    uint32_t whole = bytes / 16;
+    for (uint32_t k = rank; k < whole; k += MAILBOX_DEEP * helpers) {
+        word_two some[MAILBOX_DEEP];
+        for (uint32_t w = 0; w < MAILBOX_DEEP; w++) // there is always one to load
+            some[w] = source[k + w * helpers < whole ? k + w * helpers : k];
+        for (uint32_t w = 0; w < MAILBOX_DEEP; w++)
+            if (k + w * helpers < whole)
+                into[k + w * helpers] = some[w];
+    }
+    for (uint32_t b = whole * 16 + rank; b < bytes; b += helpers)
+        to[b] = from[b];
+}
+
 static inline void mailbox_put(uint64_t *to, const uint8_t *from, uint32_t bytes)
 {
     const uint64_t *words = (const uint64_t *)(const void *)from;
     uint32_t whole = bytes / 8, k = 0;
+    if (((uintptr_t)from & 15) == 0) {
+        mailbox_stream((uint8_t *)to, from, bytes / 16 * 16, 0, 1);
+        k = bytes / 16 * 2;
+    }
     bool is_aligned = ((uintptr_t)from & 7) == 0;
     for (; is_aligned && k + 8 <= whole; k += 8) {
         uint64_t eight[8];
@@ -96,11 +137,14 @@ static inline void mailbox_put(uint64_t *to, const uint8_t *from, uint32_t bytes
     }
 }
 
-// Eight loads at a time: each comes over the bus. They need no order: a fence was before them.
+// Several loads at a time: each comes over the bus. They need no order: a fence
+// was before them.
 static inline void mailbox_get(uint8_t *to, const uint64_t *from, uint32_t bytes)
 {
     bool is_aligned = ((uintptr_t)to & 7) == 0;
-    for (uint32_t k = 0; k * 8 < bytes; k += 8) {
+    uint32_t streamed = ((uintptr_t)to & 15) == 0 ? bytes / 64 * 64 : 0;
+    mailbox_stream(to, (const uint8_t *)from, streamed, 0, 1);
+    for (uint32_t k = streamed / 8; k * 8 < bytes; k += 8) {
         uint64_t words[8];
         uint32_t left = bytes - k * 8;
         for (uint32_t w = 0; w < 8; w++) // the slice is a multiple of it
@@ -127,11 +171,34 @@ static inline uint32_t mailbox_far(const mailbox_counted *objects, uint32_t coun
     return far;
 }
 
+// All lanes stream large objects of the one that calls, at multiples of 16, while the wide slice
+// has room. `far` is that lane's. The set of those that are there; each is behind the one before.
+static inline uint32_t mailbox_stream_all(const mailbox_counted *objects, uint32_t count,
+                                          uint32_t far, const mailbox_hold *hold, uint64_t *wide)
+{
+    uint32_t helpers = word_ballot(true), lanes = word_ones(helpers), streamed = 0, start = 0;
+    far = word_from(far, hold->leader);
+    for (uint32_t n = 0; n < count; n++) {
+        if (!(far >> n & 1))
+            continue;
+        uint64_t at = word_from(objects[n].at, hold->leader);
+        uint32_t bytes = word_from(objects[n].bytes, hold->leader);
+        if ((at & 15) || bytes > lanes * MAILBOX_STREAM || bytes > MAILBOX_WIDE - start)
+            continue;
+        mailbox_stream((uint8_t *)wide + start, (const uint8_t *)(uintptr_t)at, bytes,
+                       mailbox_rank(helpers), lanes);
+        streamed |= (uint32_t)1 << n;
+        start += mailbox_padded(bytes);
+    }
+    return streamed;
+}
+
 // Bytes [from, from + bytes) of the lane's objects laid one after the other.
 static inline void mailbox_move(const mailbox_counted *objects, uint32_t count, uint32_t far,
-                                uint32_t from, uint32_t bytes, uint64_t *slice, bool is_back)
+                                uint32_t streamed, uint32_t from, uint32_t bytes, uint64_t *slice,
+                                bool is_back)
 {
-    uint32_t start = 0;
+    uint32_t start = 0, wide = 0;
     for (uint32_t n = 0; n < count; n++) {
         uint32_t length = objects[n].bytes;
         bool is_far = far >> n & 1;
@@ -139,9 +206,13 @@ static inline void mailbox_move(const mailbox_counted *objects, uint32_t count, 
             continue;
         if (is_far) { // a round ends at a multiple of 16
             if (start >= from && start < from + bytes) {
+                bool is_there = streamed >> n & 1;
                 slice[(start - from) / 8] = objects[n].at;
-                slice[(start - from) / 8 + 1] = length;
+                slice[(start - from) / 8 + 1] = length | (uint64_t)(is_there ? wide / 16 + 1 : 0)
+                                                             << 32;
             }
+            if (streamed >> n & 1)
+                wide += mailbox_padded(length);
             start += 16;
             continue;
         }
@@ -186,7 +257,8 @@ static inline void mailbox_again(mailbox_hold *hold)
 // Sends the next bytes of the lanes' objects: `sent` of `total` have gone. True: these are the
 // last.
 static inline bool mailbox_fill(uint64_t *slice, const mailbox_counted *objects, uint32_t count,
-                                uint32_t far, uint32_t total, uint32_t *sent, uint32_t *place)
+                                uint32_t far, uint32_t streamed, uint32_t total, uint32_t *sent,
+                                uint32_t *place)
 {
     uint32_t busy = word_ballot(*sent < total), users = word_ones(busy);
     uint32_t part = MAILBOX_DATA / (users ? users : 1) / 64 * 64;
@@ -195,7 +267,7 @@ static inline bool mailbox_fill(uint64_t *slice, const mailbox_counted *objects,
     place[0] = mine ? mailbox_rank(busy) * part : 0;
     place[1] = mine;
     if (mine)
-        mailbox_move(objects, count, far, *sent, mine, slice + place[0] / 8, false);
+        mailbox_move(objects, count, far, streamed, *sent, mine, slice + place[0] / 8, false);
     place[0] |= start;
     *sent += mine;
     return word_all(*sent >= total);
@@ -225,8 +297,12 @@ static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailb
     int32_t status = mailbox_claim(at, lanes, &hold);
     if (status != MAILBOX_OK)
         return status;
-    uint64_t *slice = calls->data + (uint64_t)(hold.own - at->own) * (MAILBOX_DATA / 8);
-    while (!mailbox_fill(slice, objects, count, far, total, &sent, out + rows_out - 2)) {
+    uint32_t box = (uint32_t)(hold.own - at->own), streamed = 0;
+    uint64_t *slice = calls->data + (uint64_t)box * (MAILBOX_DATA / 8),
+             *wide = mailbox_wide(calls->data, box);
+    if (wide && word_ones(lanes) == 1)
+        streamed = mailbox_stream_all(objects, count, far, &hold, wide);
+    while (!mailbox_fill(slice, objects, count, far, streamed, total, &sent, out + rows_out - 2)) {
         mailbox_post(&hold, is_mine, send, out);
         status = mailbox_wait(at, &hold, is_mine, send, answer);
         if (status != MAILBOX_OK)
@@ -247,7 +323,7 @@ static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailb
     for (;;) {
         bytes = mailbox_least(bytes, back - got);
         if (bytes)
-            mailbox_move(objects, count, far, got, bytes, slice + from / 8, true);
+            mailbox_move(objects, count, far, 0, got, bytes, slice + from / 8, true);
         got += bytes;
         if (word_all(got >= back))
             break;

@@ -213,10 +213,11 @@ typedef struct far_object {
     uint8_t *at;
     uint64_t address;
     uint32_t bytes;
-    bool is_taken, is_back; // is_taken: of far->take; else of malloc
+    bool is_taken, is_lent, is_back; // is_taken: of far->take; is_lent: in the wide slice
 } far_object;
 typedef struct far_objects {
     const server_far *from;
+    uint8_t *wide;
     uint32_t count;
     far_object of[MAILBOX_MOST_COUNTED];
 } far_objects;
@@ -226,11 +227,36 @@ static void far_free(far_objects *all)
     for (uint32_t n = 0; n < all->count; n++)
         if (all->of[n].is_taken)
             all->from->give(all->from->user, all->of[n].at, all->of[n].bytes);
-        else
+        else if (!all->of[n].is_lent)
             free(all->of[n].at);
 }
 
-// In the place of a large object stands its address: it is copied, and the call gets the copy.
+// The GPU has streamed it. If it is to go back, it must be where copies reach.
+static uint32_t far_find(const far_objects *all, uint32_t place, far_object *o)
+{
+    uint64_t from = (uint64_t)(place - 1) * 16;
+    if (!all->wide || from > MAILBOX_WIDE || o->bytes > MAILBOX_WIDE - from ||
+        o->bytes < MAILBOX_LEAST_WIDE)
+        return MAILBOX_BAD;
+    if (o->is_back && (!all->from || !all->from->has(all->from->user, o->address, o->bytes)))
+        return MAILBOX_NEAR;
+    o->at = all->wide + from;
+    o->is_lent = true;
+    return MAILBOX_OK;
+}
+
+static uint32_t far_fetch(const server_far *from, far_object *o)
+{
+    if (!from || !from->has(from->user, o->address, o->bytes))
+        return MAILBOX_NEAR;
+    o->at = from->take(from->user, o->bytes);
+    o->is_taken = o->at != NULL;
+    if (!o->at)
+        o->at = malloc(o->bytes);
+    return o->at ? MAILBOX_OK : SERVER_NO_MEMORY;
+}
+
+// In the place of a large object stands its address: the call gets a copy of it.
 static uint32_t far_copy(const serve_row *row, const serve_bytes *bytes, uint32_t lane,
                          host_lane *one, far_objects *all)
 {
@@ -245,20 +271,17 @@ static uint32_t far_copy(const serve_row *row, const serve_bytes *bytes, uint32_
         if (!len)
             return MAILBOX_BAD;
         memcpy(record, one->counted[p], sizeof record);
-        if (record[1] != len || len > MAILBOX_MOST_BYTES || all->count == MAILBOX_MOST_COUNTED)
+        uint32_t place = (uint32_t)(record[1] >> 32);
+        if ((uint32_t)record[1] != len || len > MAILBOX_MOST_BYTES ||
+            all->count == MAILBOX_MOST_COUNTED)
             return MAILBOX_BAD;
         far_object *o = &all->of[all->count];
         *o = (far_object){.address = record[0], .bytes = len, .is_back = param->kind == 'm'};
-        if (!from)
-            return MAILBOX_NEAR;
-        o->at = from->take(from->user, len);
-        o->is_taken = o->at != NULL;
-        if (!o->at)
-            o->at = malloc(len);
-        if (!o->at)
-            return SERVER_NO_MEMORY;
+        uint32_t status = place ? far_find(all, place, o) : far_fetch(from, o);
+        if (status)
+            return status;
         all->count++;
-        if (!from->copy(from->user, o->at, o->address, len, false))
+        if (!place && !from->copy(from->user, o->at, o->address, len, false))
             return MAILBOX_NEAR;
         one->counted[p] = o->at;
     }
@@ -288,9 +311,12 @@ static uint32_t end_one(const serve_row *row, serve_bytes *bytes, uint32_t lane,
 }
 
 static uint32_t call_one(const serve_row *row, serve_bytes *bytes, uint32_t lane,
-                         const server_far *far, mailbox_packet *call, server_stop *stop)
+                         const serve_place *place, mailbox_packet *call, server_stop *stop)
 {
-    far_objects large = {.from = far};
+    far_objects large; // to clear it takes longer than a call
+    large.from = place->far;
+    large.wide = place->wide;
+    large.count = 0;
     host_lane one;
     char why[sizeof stop->why];
     why[0] = 0;
@@ -307,7 +333,7 @@ static uint32_t call_one(const serve_row *row, serve_bytes *bytes, uint32_t lane
 }
 
 // All lanes that have no status yet, by one call of the function.
-static void call_together(const serve_row *row, serve_bytes *bytes, const server_far *far,
+static void call_together(const serve_row *row, serve_bytes *bytes, const serve_place *place,
                           mailbox_packet *call, uint32_t lanes)
 {
     far_objects large[MAILBOX_LANES];
@@ -315,7 +341,8 @@ static void call_together(const serve_row *row, serve_bytes *bytes, const server
     uint32_t count = 0;
     for (uint32_t left = lanes; left; left &= left - 1) {
         uint32_t l = word_lowest(left);
-        large[l].from = far;
+        large[l].from = place->far;
+        large[l].wide = place->wide;
         large[l].count = 0;
         call->words[0][l] = start_one(row, bytes, l, &large[l], call, &all[l]);
         if (!call->words[0][l])
@@ -331,7 +358,7 @@ static void call_together(const serve_row *row, serve_bytes *bytes, const server
     }
 }
 
-void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, const server_far *far,
+void serve_call(const serve_row *row, serve_bytes *bytes, const serve_place *place,
                 mailbox_packet *call, server_stop *stop)
 {
     uint32_t what = MAILBOX_FUNCTION(call->kind) - MAILBOX_FUNCTION(row->kinds[MAILBOX_SITE_CALL]);
@@ -345,20 +372,21 @@ void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, const
         if (!(call->lanes >> l & 1))
             continue;
         if (row->rows.counted && what != MAILBOX_SITE_FETCH)
-            status = take_bytes(bytes, slice, l, call->words[out - 2][l], call->words[out - 1][l]);
+            status = take_bytes(bytes, place->slice, l, call->words[out - 2][l],
+                                call->words[out - 1][l]);
         else if (what == MAILBOX_SITE_FETCH)
             got[l] = call->words[out - 1][l];
         if (!status && is_together)
             waiting |= UINT32_C(1) << l;
         else if (!status && what == MAILBOX_SITE_CALL)
-            status = call_one(row, bytes, l, far, call, stop);
+            status = call_one(row, bytes, l, place, call, stop);
         if (!(waiting >> l & 1)) // else its words are still the request
             call->words[0][l] = status;
     }
     if (waiting)
-        call_together(row, bytes, far, call, waiting);
+        call_together(row, bytes, place, call, waiting);
     if (what == MAILBOX_SITE_FETCH)
-        give_bytes(bytes, slice, got, call, 1);
+        give_bytes(bytes, place->slice, got, call, 1);
     else if (what == MAILBOX_SITE_CALL && row->rows.counted && row->rows.in)
-        give_bytes(bytes, slice, got, call, row->rows.in - 2);
+        give_bytes(bytes, place->slice, got, call, row->rows.in - 2);
 }

@@ -211,6 +211,8 @@ static bool serve(void *user, mailbox_packet *call)
     uint32_t box = (uint32_t)(call->box - s->place.boxes);
     const serve_row *row = row_of(s, MAILBOX_FUNCTION(call->kind));
     serve_bytes *bytes = row ? bytes_of(s, row, box) : NULL;
+    serve_place place = {s->place.data + (size_t)box * (MAILBOX_DATA / 8),
+                         (uint8_t *)mailbox_wide(s->place.data, box), s->place.far};
     server_stop stop; // to clear its text takes longer than a call
     stop.m = NULL;
     STORE(w->now, w->now + 1);
@@ -218,8 +220,7 @@ static bool serve(void *user, mailbox_packet *call)
         for (uint32_t l = 0; l < MAILBOX_LANES; l++)
             call->words[0][l] = row ? SERVER_NO_MEMORY : MAILBOX_BAD;
     else
-        serve_call(row, bytes, s->place.data + (size_t)box * (MAILBOX_DATA / 8), s->place.far, call,
-                   &stop);
+        serve_call(row, bytes, &place, call, &stop);
     if (stop.m) {
         pthread_mutex_lock(&s->lock);
         if (!s->stop.m)

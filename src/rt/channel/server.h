@@ -17,7 +17,7 @@ typedef struct server server;
 typedef struct server_place { // memory that both sides see
     mailbox *boxes;           // [count], zeroed
     mailbox_rows *rows;       // likewise
-    uint64_t *data;           // [count], MAILBOX_DATA bytes each
+    uint64_t *data;           // [count], MAILBOX_DATA bytes each; before it wide slices
     uint64_t *beat;           // zero; on a line of its own
     uint32_t count;
     const struct server_far *far; // NULL: objects come as bytes
@@ -26,7 +26,9 @@ typedef struct server_place { // memory that both sides see
 
 // Memory of the GPU that the host copies while kernels run.
 typedef struct server_far {
-    // False: that is not the GPU's memory.
+    // False: that is not the GPU's memory, or not the same kind throughout.
+    bool (*has)(void *user, uint64_t at, size_t bytes);
+    // Of memory that it has. False: it fails.
     bool (*copy)(void *user, void *host, uint64_t at, size_t bytes, bool is_to_gpu);
     // Memory of the host that is copied faster than malloc's; NULL: there is none left.
     void *(*take)(void *user, size_t bytes);
@@ -81,9 +83,15 @@ typedef struct serve_bytes { // counted objects of a mailbox's lanes, on their w
     uint8_t far[MAILBOX_LANES];                      // which objects are {address, bytes}
 } serve_bytes;
 
+typedef struct serve_place { // what belongs to a mailbox
+    uint64_t *slice;
+    uint8_t *wide; // NULL: it has none
+    const server_far *far;
+} serve_place;
+
 bool serve_row_init(serve_row *row, kiln_module *m, uint32_t site, uint32_t first);
 // Turns the request into the reply. A function that has stopped the kernel leaves a note in `stop`.
-void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, const server_far *far,
+void serve_call(const serve_row *row, serve_bytes *bytes, const serve_place *place,
                 mailbox_packet *call, server_stop *stop);
 void serve_bytes_free(serve_bytes *bytes);
 
