@@ -73,18 +73,19 @@ static void wrong_type(host_maker *m, span at, const type *t, const char *role, 
     diag_label(d, at, "%s", why);
 }
 
-static const ast_decl *find_param(const ast_decl *d, const char *name)
+static const ast_decl *find_param(const ast_decl *d, const char *name, uint32_t *at)
 {
-    for (uint32_t i = 0; i < d->params.len; i++)
-        if (d->params.at[i]->name == name)
-            return d->params.at[i];
+    for (*at = 0; *at < d->params.len; ++*at)
+        if (d->params.at[*at]->name == name)
+            return d->params.at[*at];
     return NULL;
 }
 
 static const char *add_counted(host_maker *m, const ast_decl *p)
 {
     const type *to = is_pointer(p->type) ? p->type->base : NULL;
-    const ast_decl *by = find_param(m->decl, p->counted_by);
+    uint32_t number = 0;
+    const ast_decl *by = find_param(m->decl, p->counted_by, &number);
     if (!to)
         return "counted(n) stands before a pointer";
     if (!by || !type_is_integer(by->type))
@@ -93,8 +94,9 @@ static const char *add_counted(host_maker *m, const ast_decl *p)
     if (!is_void && (type_is_incomplete(to) || !type_size(to) || type_align(to) > 16 ||
                      type_size(to) > INT16_MAX))
         return "the size of what it points to is not known or too large";
-    text_printf(&m->out, "%c%llu.%u", to->quals & QUAL_CONST ? 'c' : 'm',
-                (unsigned long long)(is_void ? 1 : type_size(to)), is_void ? 1 : type_align(to));
+    text_printf(&m->out, "%c%llu.%u%c%u", to->quals & QUAL_CONST ? 'c' : 'm',
+                (unsigned long long)(is_void ? 1 : type_size(to)), is_void ? 1 : type_align(to),
+                type_is_signed(by->type) ? '#' : '+', number);
     m->in += 2;
     m->in_bytes += 16;
     return NULL;

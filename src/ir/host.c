@@ -70,6 +70,27 @@ static void counted(text_reader *r, uint8_t param, host_shape *out)
         return;
     out->in[out->in_count++] = (host_scalar){IR_PTR_GEN, param, 0};
     out->in[out->in_count++] = (host_scalar){IR_I64, param, 0};
+    host_param *p = &out->params[param];
+    p->is_count_signed = take(r, "#");
+    bool is_said = p->is_count_signed || take(r, "+");
+    uint32_t by = is_said ? number(r) : HOST_RESULT;
+    r->is_bad |= is_said && by >= HOST_PARAMS;
+    p->count = (uint8_t)by;
+}
+
+// What counts is one integer.
+static bool are_counts_right(const host_shape *s)
+{
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        uint32_t by = s->params[p].count;
+        if (!host_is_counted(s->params[p].kind) || by == HOST_RESULT)
+            continue;
+        if (by >= s->param_count || s->params[by].kind != 'v' || s->params[by].size > 8 ||
+            s->params[by].first >= s->in_count || s->in[s->params[by].first].param != by ||
+            ir_type_size((ir_type)s->in[s->params[by].first].type) != s->params[by].size)
+            return false;
+    }
+    return true;
 }
 
 static void read_param(text_reader *r, host_shape *out)
@@ -123,7 +144,7 @@ bool host_read(str spelled, host_shape *out)
     need(&r, " : ");
     out->signature = (str){r.at, (size_t)(r.end - r.at)};
     add_written(out, &r);
-    return !r.is_bad && out->signature.len;
+    return !r.is_bad && out->signature.len && are_counts_right(out);
 }
 
 host_rows host_rows_of(const host_shape *s)

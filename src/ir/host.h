@@ -6,9 +6,10 @@
 // lane or warp: each lane calls, or the first active lane for all. wait or post: the lanes wait for
 // the answer, or go on at once. A parameter is v (a value), i (one object, read), o (one object,
 // read and written), c (counted objects, read) or m (counted objects, read and written), then its
-// size and alignment, then its scalars with their byte offsets. Behind the brackets stands the
-// result, v or -. Operands: the scalars of v, i and o; pointer and bytes of c and m. Results: the
-// scalars of the result, then those of every o.
+// size and alignment, then its scalars with their byte offsets, or of c and m the number of the
+// parameter that counts them, behind # (signed: below 0 is none) or +. Behind the brackets stands
+// the result, v or -. Operands: the scalars of v, i and o; pointer and bytes of c and m. Results:
+// the scalars of the result, then those of every o.
 #ifndef KILN_IR_HOST_H
 #define KILN_IR_HOST_H
 
@@ -28,6 +29,8 @@ typedef struct host_param {
     uint32_t size; // of the object, or of one of the counted ones
     uint32_t align;
     uint32_t first; // operand
+    uint8_t count;  // of c and m: the parameter that counts; HOST_RESULT: it is not said
+    bool is_count_signed;
 } host_param;
 
 typedef struct host_shape {

@@ -322,6 +322,11 @@ static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailb
     uint32_t from = is_mine ? in[rows_in - 2] : 0, bytes = is_mine ? in[rows_in - 1] : 0;
     for (;;) {
         bytes = mailbox_least(bytes, back - got);
+        if (bytes && (from % 64 || from > MAILBOX_DATA || bytes > MAILBOX_DATA - from)) {
+            in[0] = MAILBOX_BAD; // no such place
+            bytes = 0;
+            back = got;
+        }
         if (bytes)
             mailbox_move(objects, count, far, 0, got, bytes, slice + from / 8, true);
         got += bytes;

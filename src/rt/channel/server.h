@@ -16,7 +16,7 @@ typedef struct server server;
 
 typedef struct server_place { // memory that both sides see
     mailbox *boxes;           // [count], zeroed
-    mailbox_rows *rows;       // likewise
+    mailbox_rows *rows;       // likewise; at a multiple of 64
     uint64_t *data;           // [count], MAILBOX_DATA bytes each; before it wide slices
     uint64_t *beat;           // zero; on a line of its own
     uint32_t count;
