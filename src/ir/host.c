@@ -121,6 +121,22 @@ static void add_written(host_shape *out, text_reader *r)
     }
 }
 
+static uint32_t fours_of(const host_shape *s, const host_scalar *scalars, uint32_t count)
+{
+    uint32_t fours = 0;
+    for (uint32_t n = 0; n + 4 <= count; n++) {
+        uint32_t param = scalars[n].param,
+                 size = param == HOST_RESULT ? s->result_size : s->params[param].size;
+        bool are = size % 16 == 0 && scalars[n].offset % 16 == 0;
+        for (uint32_t k = 0; are && k < 4; k++)
+            are = ir_type_size((ir_type)scalars[n + k].type) == 4 &&
+                  scalars[n + k].param == param &&
+                  scalars[n + k].offset == scalars[n].offset + 4 * k;
+        fours |= are ? UINT32_C(1) << n : 0;
+    }
+    return fours;
+}
+
 bool host_read(str spelled, host_shape *out)
 {
     text_reader r = {spelled.at, spelled.at + spelled.len, false};
@@ -144,7 +160,11 @@ bool host_read(str spelled, host_shape *out)
     need(&r, " : ");
     out->signature = (str){r.at, (size_t)(r.end - r.at)};
     add_written(out, &r);
-    return !r.is_bad && out->signature.len && are_counts_right(out);
+    if (r.is_bad || !out->signature.len || !are_counts_right(out))
+        return false;
+    out->in_fours = fours_of(out, out->in, out->in_count);
+    out->out_fours = fours_of(out, out->out, out->out_count);
+    return true;
 }
 
 host_rows host_rows_of(const host_shape *s)

@@ -42,6 +42,9 @@ typedef struct host_shape {
     uint32_t in_count, out_count;
     host_scalar in[HOST_SCALARS];  // per operand; of c and m: the pointer, then the bytes
     host_scalar out[HOST_SCALARS]; // per result
+    // sets of those that are the first of four numbers of 4 bytes, side by side in an object that
+    // is a multiple of 16, at one
+    uint32_t in_fours, out_fours;
 } host_shape;
 
 // What of a call travels through a mailbox (rt/channel/mailbox_call.h), in words of 32 bits.

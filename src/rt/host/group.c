@@ -206,20 +206,13 @@ static inline void turn(const uint8_t *from, size_t from_step, uint8_t *to, size
 }
 #endif
 
-// Scalars n … n + 3 of the list are such in an object of `size` bytes.
-static bool are_four(const host_scalar *scalars, uint32_t n, uint32_t count, uint32_t lanes,
-                     uint32_t size)
+// Scalars n … n + 3 are such.
+static bool are_four(uint32_t fours, uint32_t n, uint32_t lanes)
 {
 #if defined(__SSE2__)
-    bool are =
-        lanes == UINT32_MAX && n + 4 <= count && size % 16 == 0 && scalars[n].offset % 16 == 0;
-    for (uint32_t k = 0; are && k < 4; k++)
-        are = ir_type_size((ir_type)scalars[n + k].type) == 4 &&
-              scalars[n + k].param == scalars[n].param &&
-              scalars[n + k].offset == scalars[n].offset + 4 * k;
-    return are;
+    return lanes == UINT32_MAX && fours >> n & 1;
 #else
-    (void)scalars, (void)n, (void)count, (void)lanes, (void)size;
+    (void)fours, (void)n, (void)lanes;
     return false;
 #endif
 }
@@ -274,7 +267,7 @@ static void call_many(const char *kernel, const host_site *site, const host_grou
         const host_param *param = &s->params[scalar->param];
         if (param->kind == 'v' && is_row(lanes, param->size, scalar)) {
             args[scalar->param] = row;
-        } else if (are_four(s->in, n, s->in_count, lanes, param->size)) {
+        } else if (are_four(s->in_fours, n, lanes)) {
             gather_four(row, a.of[scalar->param] + scalar->offset, param->size);
             row += 3 * HOST_LANES;
             n += 3;
@@ -298,7 +291,7 @@ static void call_many(const char *kernel, const host_site *site, const host_grou
         const uint8_t *from = is_result ? a.result : a.of[scalar->param];
         if (is_row(lanes, size, scalar)) {
             memcpy(row, from, sizeof group->words[0]);
-        } else if (are_four(s->out, n, s->out_count, lanes, size)) {
+        } else if (are_four(s->out_fours, n, lanes)) {
             scatter_four(row, from + scalar->offset, size);
             row += 3 * HOST_LANES;
             n += 3;
