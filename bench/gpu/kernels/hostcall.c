@@ -13,6 +13,8 @@ host wide sixteen(wide x);
 host u32 mix(u32 x);
 host i64 take(counted(n) const u8 *bytes, i64 n);
 host i64 give(counted(n) u8 *bytes, i64 n);
+host per_warp i64 take_once(counted(n) const u8 *bytes, i64 n);
+host per_warp i64 give_once(counted(n) u8 *bytes, i64 n);
 
 // Cycles of each of n calls by one warp; cycles and nanoseconds of all of them in `clock`.
 #define TRIPS(name, lanes, call, is_right)                                                         \
@@ -152,6 +154,19 @@ kernel block(1) void bulk(u8 *bytes, i64 size, u32 n, u32 is_in, u64 *times, u32
         u64 start = nano_time();
         i64 got = is_in ? give(bytes, size) : take(bytes, size);
         times[k] = nano_time() - start;
+        if (got != size)
+            atomic_add(wrong, 1u);
+    }
+}
+
+// The same with one call of a warp.
+kernel block(32) void bulk_once(u8 *bytes, i64 size, u32 n, u32 is_in, u64 *times, u32 *wrong)
+{
+    for (u32 k = 0; k < n; k++) {
+        u64 start = nano_time();
+        i64 got = is_in ? give_once(bytes, size) : take_once(bytes, size);
+        if (thread_x() == 0)
+            times[k] = nano_time() - start;
         if (got != size)
             atomic_add(wrong, 1u);
     }
