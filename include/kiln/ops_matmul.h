@@ -24,8 +24,8 @@ typedef enum kiln_matmul_kernel {
     KILN_MATMUL_PORTABLE,
     KILN_MATMUL_CPU,  // sums in the vector registers of a CPU: cpu and interp
     KILN_MATMUL_THIN, // few rows or columns, mma: sm_80 and later
-    KILN_MATMUL_SMALL // sums straight from memory, of 16-bit operands, short ones of tf32: every
-                      // device
+    KILN_MATMUL_SMALL // sums straight from memory, of 16-bit operands: every device; short ones,
+                      // of tf32, too: sm_80 and later
 } kiln_matmul_kernel;
 
 // What else is chosen for the kernel for sm_90a, where tile_m and tile_n are given. A tile is

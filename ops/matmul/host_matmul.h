@@ -74,6 +74,9 @@ typedef struct job {
     matrix a, b, out, bias;
     bool is_loose;  // rows of out, or the bias, do not begin at multiples of 16 bytes
     bool b_is_late; // a kernel before may write what b is now, whatever the description says of b
+    // Of a or b, of which m or n is few, a copy along K is made first, of this (host_sm90.c).
+    bool is_turned;
+    matrix unturned;
 } job;
 
 typedef struct side { // an operand of the kernel: a and b, or b and a for a transposed result
@@ -134,6 +137,11 @@ uint64_t matmul_cycles(const tile *t, uint32_t steps, uint64_t tiles);
 void matmul_sides(const job *j, bool is_swapped, side out[2]);
 // Do rows of an operand begin at whole lines of memory?
 bool matmul_is_lined(const job *j, const matrix *x);
+// Is it contiguous across K, in rows that are shorter than a line of memory and begin anywhere in
+// one? The copy engine takes longer for these.
+bool matmul_has_short_lines(const job *j, const matrix *x);
+// Do so many blocks load them that it is several times as long?
+bool matmul_is_crowded(const job *j, const matrix *x);
 // Steps along K, of 128 bytes.
 uint32_t matmul_steps(const job *j);
 // An operand that is read across K is loaded 64 rows at a time.
@@ -196,6 +204,11 @@ kiln_tensor_map_desc matmul_operand_map(const job *j, const side *s, uint32_t n,
                                         uint32_t sharers);
 // About how many cycles it takes.
 uint64_t matmul_sm90_cost(const job *j);
+// Bytes of an operand's copy, in whole lines of 256; 0: it stays where it is. Copies the operands
+// whose rows the copy engine cannot read, or `only` that one, to the start of `to`, and lets the
+// job read these.
+uint64_t matmul_copy_bytes(const job *j, const matrix *x);
+kiln_status matmul_pack(const job *j, const matrix *only, kiln_buffer *to, job *out);
 // Sums of parts of K: their bytes (none for one part), the product that makes them, and the kernel
 // that adds them to the result of `j`.
 uint64_t matmul_part_bytes(const job *j, uint32_t parts);
@@ -226,6 +239,13 @@ uint64_t matmul_thin_cost(const job *j);
 // Is it the fastest?
 bool matmul_is_thin(const job *j);
 kiln_status matmul_run_thin(const job *j);
+
+// --- host_stream.c
+// The same for gemm_stream.c; the cost is UINT64_MAX where it is none to choose.
+const char *matmul_stream_obstacle(const job *j);
+uint64_t matmul_stream_cost(const job *j);
+bool matmul_is_stream(const job *j);
+kiln_status matmul_run_stream(const job *j);
 
 // --- host_ends.c
 // Does more follow the sum than bias and activation: factors, a residual, numbers before the
@@ -269,6 +289,8 @@ extern const char matmul_not_contiguous[], matmul_across_rows[]; // reasons to r
 void matmul_set_types(const job *j, bool left_is_mn, bool right_is_mn, op_request *r);
 // Do rows and matrices start at multiples of 16 bytes?
 bool matmul_is_aligned(const job *j, const matrix *x, uint32_t bytes);
+// Are pairs of results aligned?
+bool matmul_has_pairs(const job *j);
 // Does something have no contiguous dimension?
 bool matmul_is_scattered(const job *j);
 // The types of operands and result, and what goes with them.

@@ -8,6 +8,7 @@
 
 static const op_program gemm_sm90 = MATMUL_PROGRAM("ops/matmul/gemm_sm90.c"),
                         gemm_pack = MATMUL_PROGRAM("ops/matmul/gemm_pack.c"),
+                        gemm_turn = MATMUL_PROGRAM("ops/matmul/gemm_turn.c"),
                         gemm_add = MATMUL_PROGRAM("ops/matmul/gemm_add.c");
 
 // A single row may have any pitch.
@@ -233,6 +234,8 @@ typedef struct schedule { // as gemm_sm90.c has it
 // docs/performance.md).
 enum { LONG_CYCLES = 500000 };
 
+static job with_turned(const job *j);
+
 // What the tuner has found takes the place of what the model would choose, if the kernel has it.
 // `desc` is where the description that asks for it goes.
 static job with_tuned(const job *j, kiln_matmul_desc *desc)
@@ -247,10 +250,12 @@ static job with_tuned(const job *j, kiln_matmul_desc *desc)
     desc->tile_n = found->choice.n;
     desc->sm90 = found->choice.sm90;
     tuned.desc = desc;
-    if (!found->is_checked) // another split of the sum would have other bits
+    if (!found->is_checked) { // another split of the sum would have other bits
+        job turned = with_turned(j);
+        tile model = matmul_tile(&turned), own = matmul_tile(&tuned);
         found->is_possible = matmul_has_tile(&tuned) && has_room(&tuned) &&
-                             matmul_tile(&tuned).split_k == matmul_tile(j).split_k &&
-                             matmul_tile(&tuned).parts == matmul_tile(j).parts;
+                             own.split_k == model.split_k && own.parts == model.parts;
+    }
     found->is_checked = true;
     return found->is_possible ? tuned : *j;
 }
@@ -335,16 +340,23 @@ static uint64_t columns_of(const job *j, const matrix *x)
     return x == &j->a ? (x->is_transposed ? j->m : j->depth) : (x->is_transposed ? j->depth : j->n);
 }
 
-// Bytes of its copy, in whole lines of 256; 0: it stays where it is.
-static uint64_t copy_bytes(const job *j, const matrix *x)
+// The few of the two, if a copy of them along K is made.
+static const matrix *turned_of(const job *j)
 {
+    return !j->is_turned ? NULL : j->m < j->n ? &j->a : &j->b;
+}
+
+// Bytes of its copy, in whole lines of 256; 0: it stays where it is.
+uint64_t matmul_copy_bytes(const job *j, const matrix *x)
+{
+    if (x == turned_of(j))
+        return (x->stride * j->bytes * x->rows + 255) / 256 * 256;
     if (is_readable(j, x))
         return 0;
     return (packed_of(j, x, columns_of(j, x)).to_pitch * x->rows + 255) / 256 * 256;
 }
 
-// Copies the operands whose rows cannot be read to the start of `to`, and lets the job read these.
-static kiln_status pack(const job *j, kiln_buffer *to, job *out)
+kiln_status matmul_pack(const job *j, const matrix *only, kiln_buffer *to, job *out)
 {
     const matrix *const from[] = {&j->a, &j->b};
     matrix *const copies[] = {&out->a, &out->b};
@@ -352,10 +364,10 @@ static kiln_status pack(const job *j, kiln_buffer *to, job *out)
     packed all[2] = {{0}, {0}};
     kiln_arg args[6];
     uint64_t offset = 0, pieces = 0;
-    out->b_is_late |= copy_bytes(j, &j->b) != 0;
+    out->b_is_late |= matmul_copy_bytes(j, &j->b) != 0;
     for (size_t n = 0; n < 2; n++) {
-        uint64_t bytes = copy_bytes(j, from[n]);
         const matrix *x = from[n];
+        uint64_t bytes = (only && only != x) || x == turned_of(j) ? 0 : matmul_copy_bytes(j, x);
         if (bytes) {
             all[n] = packed_of(j, x, columns_of(j, x));
             copies[n]->buffer = to;
@@ -370,11 +382,13 @@ static kiln_status pack(const job *j, kiln_buffer *to, job *out)
         offset += bytes;
         pieces += all[n].count;
     }
+    if (!pieces)
+        return KILN_OK;
     op_request r = {.program = &gemm_pack};
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
     uint64_t blocks = (pieces + THREADS - 1) / THREADS;
-    if (status || !pieces)
+    if (status)
         return status;
     return kiln_launch(
         kernel->kernel,
@@ -383,6 +397,36 @@ static kiln_status pack(const job *j, kiln_buffer *to, job *out)
                             .arg_count = COUNT(args),
                             .stream = j->desc->stream,
                             .overlaps_previous = !j->desc->waits_for_previous});
+}
+
+// Makes the copy along K, at `offset` of `to`, and lets the job read it.
+static kiln_status turn(const job *j, kiln_buffer *to, uint64_t offset, job *out)
+{
+    enum { ROWS = 32 }; // of a block
+    bool is_left = turned_of(j) == &j->a;
+    matrix *few = is_left ? &out->a : &out->b;
+    op_request r = {.program = &gemm_turn};
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(j->k, &r, &kernel);
+    few->buffer = to;
+    few->first = offset / j->bytes;
+    out->is_turned = false;
+    if (status)
+        return status;
+    kiln_view from = {.buffer = j->unturned.buffer, .type = KILN_U16, .first = j->unturned.first},
+              copy = {.buffer = to, .type = KILN_U16, .first = few->first};
+    kiln_arg args[] = {kiln_arg_view(from),
+                       kiln_arg_view(copy),
+                       kiln_arg_i64(KILN_U64, (int64_t)j->unturned.stride),
+                       kiln_arg_i64(KILN_U64, (int64_t)few->stride),
+                       kiln_arg_i64(KILN_U32, j->depth),
+                       kiln_arg_i64(KILN_U32, is_left ? j->m : j->n)};
+    return kiln_launch(kernel->kernel,
+                       &(kiln_launch_desc){.grid = {ceil_div(j->depth, ROWS)},
+                                           .args = args,
+                                           .arg_count = COUNT(args),
+                                           .stream = j->desc->stream,
+                                           .overlaps_previous = !j->desc->waits_for_previous});
 }
 
 // Numbers from row to row of a part's sums.
@@ -446,7 +490,7 @@ kiln_status matmul_add_parts(const job *j, const matrix *sums, uint32_t parts)
 // One product, with what comes before and after.
 static kiln_status run_one(const job *j, tile t)
 {
-    uint64_t copies = copy_bytes(j, &j->a) + copy_bytes(j, &j->b),
+    uint64_t copies = matmul_copy_bytes(j, &j->a) + matmul_copy_bytes(j, &j->b),
              bytes = copies + matmul_part_bytes(j, t.parts);
     kiln_buffer *scratch = NULL;
     bool is_temporary = false;
@@ -455,7 +499,9 @@ static kiln_status run_one(const job *j, tile t)
         bytes ? matmul_scratch(j->k, j->desc->stream, bytes, &scratch, &is_temporary) : KILN_OK;
     job inner = *j;
     if (!status && copies)
-        status = pack(j, scratch, &inner);
+        status = matmul_pack(j, NULL, scratch, &inner);
+    if (!status && j->is_turned)
+        status = turn(j, scratch, copies - matmul_copy_bytes(j, turned_of(j)), &inner);
     if (!status && t.parts > 1) {
         job parts = matmul_job_of_parts(&inner, &plain, scratch, copies);
         status = multiply(&parts, t);
@@ -498,12 +544,50 @@ static job with_row(const job *j)
 // from there, in half the time.
 enum { COPY_CYCLES = 3500, COPIED_PER_CYCLE = 1050, CACHED = 16 << 20 };
 
+static uint64_t cost_of(const job *j)
+{
+    enum { SECOND_CYCLES = 2500 }; // of a second copy's launch
+    uint64_t a = matmul_copy_bytes(j, &j->a), bytes = a + matmul_copy_bytes(j, &j->b),
+             cached = bytes < CACHED ? bytes : CACHED, moved = bytes - cached / 2;
+    bool has_two = j->is_turned && a && a < bytes;
+    return j->batch * (matmul_tile_cost(j) + (has_two ? SECOND_CYCLES : 0) +
+                       (bytes ? COPY_CYCLES + moved / COPIED_PER_CYCLE : 0));
+}
+
+// The job with the few copied along K.
+static job turned_job(const job *j)
+{
+    bool is_left = j->m < j->n;
+    job turned = *j;
+    matrix *few = is_left ? &turned.a : &turned.b;
+    turned.is_turned = true;
+    turned.unturned = *few;
+    few->is_transposed = !few->is_transposed;
+    few->rows = is_left ? j->m : j->n;
+    few->stride = ((uint64_t)j->depth * j->bytes + 127) / 128 * 128 / j->bytes;
+    few->first = 0;
+    return turned;
+}
+
+// The same if they are short lines, and it is faster.
+static job with_turned(const job *j)
+{
+    if (j->batch > 1 || !matmul_is_crowded(j, j->m < j->n ? &j->a : &j->b))
+        return *j;
+    job turned = turned_job(j);
+    return cost_of(&turned) < cost_of(j) ? turned : *j;
+}
+
+// Short sums of few rows or columns, and of copies, take longer than all of this says.
 uint64_t matmul_sm90_cost(const job *given)
 {
-    const job j = with_row(given);
-    uint64_t bytes = copy_bytes(&j, &j.a) + copy_bytes(&j, &j.b),
-             cached = bytes < CACHED ? bytes : CACHED, moved = bytes - cached / 2;
-    return j.batch * (matmul_tile_cost(&j) + (bytes ? COPY_CYCLES + moved / COPIED_PER_CYCLE : 0));
+    enum { SHORT_STEPS = 16, SHORT_CYCLES = 1500, COPIED_SHORT_CYCLES = 2500 };
+    const job row = with_row(given), j = with_turned(&row);
+    bool is_few = given->m <= MATMUL_FEW || given->n <= MATMUL_FEW, copies = matmul_copies(given);
+    uint64_t cost = cost_of(&j);
+    if (matmul_steps(given) < SHORT_STEPS && (is_few || copies))
+        return cost + (copies ? COPIED_SHORT_CYCLES : SHORT_CYCLES);
+    return cost + (is_few && copies ? cost / 8 : 0);
 }
 
 // --- choices are kept: the model takes longer than a launch
@@ -512,6 +596,7 @@ enum { KEPT = 64 };
 typedef struct kept_tile {
     uint32_t key[8];
     tile tile;
+    bool is_turned; // of the job
 } kept_tile;
 
 static void *make_tiles(kiln *k)
@@ -520,11 +605,17 @@ static void *make_tiles(kiln *k)
     return calloc(KEPT, sizeof(kept_tile));
 }
 
-static tile kept_tile_of(const job *j)
+static kept_tile new_tile(const job *j)
+{
+    job turned = with_turned(j);
+    return (kept_tile){.tile = matmul_tile(&turned), .is_turned = turned.is_turned};
+}
+
+static kept_tile kept_tile_of(const job *j)
 {
     kept_tile *all = op_keep(j->k, OP_KEEP_MATMUL_TILES, make_tiles, free);
     if (!all || j->desc->tile_m || j->desc->tile_n)
-        return matmul_tile(j);
+        return new_tile(j);
     const uint32_t key[8] = {j->m,
                              j->n,
                              j->depth,
@@ -533,32 +624,36 @@ static tile kept_tile_of(const job *j)
                              (uint32_t)j->desc->epilogue,
                              (uint32_t)(j->a.is_transposed * 2 + j->b.is_transposed),
                              j->is_loose + 2u * matmul_is_lined(j, &j->a) +
-                                 4u * matmul_is_lined(j, &j->b)};
+                                 4u * matmul_is_lined(j, &j->b) + 8u * (j->batch == 1) +
+                                 16u * is_readable(j, &j->a) + 32u * is_readable(j, &j->b)};
     uint32_t hash = 0;
     for (size_t n = 0; n < COUNT(key); n++)
         hash = (hash ^ key[n]) * 0x9e3779b1u;
     kept_tile *at = &all[(hash >> 16) % KEPT];
     if (memcmp(at->key, key, sizeof key) != 0) { // m is never 0
-        at->tile = matmul_tile(j);
+        *at = new_tile(j);
         memcpy(at->key, key, sizeof key);
     }
-    return at->tile;
+    return *at;
 }
 
 kiln_status matmul_run_sm90(const job *given)
 {
     kiln_matmul_desc tuned;
-    const job turned = with_row(given), chosen = with_tuned(&turned, &tuned), *j = &chosen;
+    const job row = with_row(given), chosen = with_tuned(&row, &tuned), *j = &chosen;
     bool copies = matmul_copies(j);
     if (j->list) {
+        job turned = with_turned(j);
         j->list->at = AT_SM90;
-        j->list->is_packed = copies;
-        matmul_list_sm90(j, j->list);
+        j->list->is_packed = copies || turned.is_turned;
+        matmul_list_sm90(&turned, j->list);
         return KILN_OK;
     }
-    tile t = kept_tile_of(j);
+    kept_tile kept = kept_tile_of(j);
+    tile t = kept.tile;
+    job whole = kept.is_turned ? turned_job(j) : *j;
     if (j->batch == 1 || (!copies && t.parts == 1))
-        return run_one(j, t);
+        return run_one(&whole, t);
     kiln_status status = KILN_OK;
     for (uint32_t n = 0; n < j->batch && !status; n++) {
         job one = *j;

@@ -167,11 +167,6 @@ bool matmul_is_thin(const job *j)
     if (matmul_sm90_obstacle(j))
         return few <= MOST_FEW && !is_aligned(j);
     uint64_t cost = matmul_thin_cost(j), sm90 = matmul_sm90_cost(j);
-    // gemm_sm90.c takes longer than its model says for many rows of a, not too long, and a few
-    // columns that are contiguous across K.
-    if (few == j->n && few <= MOST_FEW && !j->b.is_transposed && j->depth <= 1024 &&
-        j->m >= 64 * j->device->multiprocessors)
-        sm90 += sm90 * (j->a.is_transposed ? 5 : 3) / 4;
     uint64_t loose = matmul_loose_cost(j); // its model is too kind to parts of K
     return cost < sm90 && cost - cost / 4 < loose;
 }

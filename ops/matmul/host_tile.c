@@ -12,7 +12,8 @@ enum { MOST_BLOCKS = 256, MOST_WAVES = 64 }; // for which narrow columns are con
 enum {
     PRODUCTS_PER_CYCLE = 32, // of a step: m * n of them
     CYCLES_PER_LINE = 2,     // for each of the m + n lines of 128 bytes that a step loads,
-    CYCLES_PER_TWO = 5,      // and where rows begin anywhere: each is in two lines of memory
+    CYCLES_PER_TWO = 5,      // and where rows begin anywhere: each is in two lines of memory;
+    CYCLES_PER_SHORT = 11,   // of lines that are shorter, if all multiprocessors load them
     STORED_PER_CYCLE = 16,   // numbers of a result
     GAP = 32,                // columns that a wgmma could have multiplied before the next begins
     HIDDEN_GAP = 8,          // the same where another warpgroup or the power limit fills the gap
@@ -34,8 +35,28 @@ bool matmul_is_lined(const job *j, const matrix *x)
            (j->batch == 1 || x->next * j->bytes % LINE == 0);
 }
 
+bool matmul_has_short_lines(const job *j, const matrix *x)
+{
+    bool is_left = x == &j->a, is_across = is_left ? x->is_transposed : !x->is_transposed;
+    return is_across && (is_left ? j->m : j->n) <= MATMUL_FEW && !matmul_is_lined(j, x);
+}
+
+static uint32_t short_cycles(const job *j, const matrix *x)
+{
+    uint32_t sms = j->k->caps.is_emulated ? 132 : j->device->multiprocessors,
+             blocks = ceil_div(x == &j->a ? j->n : j->m, 64);
+    return CYCLES_PER_SHORT * (blocks < sms ? blocks : sms) / sms;
+}
+
+bool matmul_is_crowded(const job *j, const matrix *x)
+{
+    return matmul_has_short_lines(j, x) && short_cycles(j, x) > CYCLES_PER_TWO;
+}
+
 static uint32_t line_cycles(const job *j, const matrix *x)
 {
+    if (matmul_is_crowded(j, x))
+        return short_cycles(j, x);
     return matmul_is_lined(j, x) ? CYCLES_PER_LINE : CYCLES_PER_TWO;
 }
 
@@ -305,10 +326,15 @@ static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
     uint32_t narrowest = t.is_swapped ? 8 : j->out_bytes == 4 ? 32 : 16;
     while (t.n > narrowest && t.n / 2 >= few && !(t.is_swapped && j->a.is_transposed))
         t.n /= 2;
-    if (ceil_div(many, 128) >= sms * 3 / 4)
+    // One wave where rows begin anywhere, so that loads are what it waits for.
+    const matrix *left = t.is_swapped ? &j->b : &j->a;
+    bool is_slow = !matmul_is_lined(j, left) && !matmul_copy_bytes(j, left);
+    if (ceil_div(many, 128) >= sms * 3 / 4 || (ceil_div(many, 64) > sms && is_slow && steps >= 8))
         t.m = 128;
     if (ceil_div(many, 128) > sms && ceil_div(many, 192) <= sms && steps >= 16)
-        t.m = 192; // one wave; 8 x 18952 x 4144 takes 41.9 us instead of 46.2 (H200)
+        t.m = 192; // 8 x 18952 x 4144 takes 41.9 us instead of 46.2 (H200)
+    if (ceil_div(many, 192) > sms && ceil_div(many, 256) <= sms && is_slow)
+        t.m = 256; // 28568 x 48 x 424: 10.2 instead of 11.2
     uint32_t tiles = ceil_div(many, t.m), most = t.n == 64 ? sms / 2 : sms;
     while (t.split_k < 8 && steps >= t.split_k * 8 &&
            (uint64_t)tiles * t.split_k * 2 <=
@@ -509,6 +535,10 @@ uint64_t matmul_tile_cost(const job *j)
     tile t = matmul_tile(j);
     side s[2];
     matmul_sides(j, t.is_swapped, s);
+    for (size_t n = 0; n < 2; n++) // copies of long rows are whole lines
+        if (is_skinny_job(j) && j->depth * j->bytes > 256 && matmul_copy_bytes(j, s[n].in) &&
+            !matmul_has_short_lines(j, s[n].in))
+            s[n].line_cycles = CYCLES_PER_LINE;
     uint64_t cost = cost_of_either(j, s, &t);
     uint64_t least = matmul_least_cycles(j, stored_at_once(j));
     return cost > least ? cost : least;

@@ -131,7 +131,7 @@ typedef struct plain { // one way to run one of them
 
 typedef void make_request(const job *j, plain way, op_request *out);
 
-static bool has_pairs(const job *j)
+bool matmul_has_pairs(const job *j)
 {
     uint64_t address = j->out.buffer->address + j->out.first * j->out_bytes;
     return address % (2 * j->out_bytes) == 0 && j->n % 2 == 0 && j->out.stride % 2 == 0 &&
@@ -282,7 +282,7 @@ static void request_sm80(const job *j, plain way, op_request *out)
     op_set(out, STAGES, way.stages);
     op_set(out, WHOLE, has_whole);
     op_set(out, WIDE, has_whole && matmul_is_aligned(j, &j->out, j->out_bytes));
-    op_set(out, PAIRS, has_pairs(j));
+    op_set(out, PAIRS, matmul_has_pairs(j));
 }
 
 static kiln_status run_sm80(const job *j)
@@ -303,7 +303,7 @@ static void request_f32(const job *j, plain way, op_request *out)
     out->program = &gemm_f32;
     set_common(&plain_job, out);
     op_set(out, TILE, way.m);
-    op_set(out, PAIRS, has_pairs(j));
+    op_set(out, PAIRS, matmul_has_pairs(j));
     op_set(out, ALIGNED, operands_are_aligned(j));
 }
 
@@ -324,7 +324,7 @@ static void request_portable(const job *j, plain way, op_request *out)
     op_set(out, BN, way.n);
     op_set(out, WARPS_M, way.warps_m);
     op_set(out, WARPS_N, way.warps_n);
-    op_set(out, PAIRS, has_pairs(j));
+    op_set(out, PAIRS, matmul_has_pairs(j));
     op_set(out, ALIGNED, is_even);
     op_set(out, LINE, way.line);
     op_set(out, WHOLE, is_even && is_whole(j, way));
@@ -451,30 +451,42 @@ static kiln_status run_strided(const job *j)
     return launch_strided(j, &r, (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE));
 }
 
-// --- small products and short sums of operands or results that lie anywhere
+// --- small products and short sums
 typedef struct small {
     bool is_short; // gemm_short.c, with so many rows and numbers of a sum; else gemm_small.c
     uint32_t rows, depth, lanes;
 } small;
 
+enum { SHORT_COLUMNS = 128 }; // of a block
+
 static uint64_t small_blocks(const job *j, const small *s) // of a product
 {
     enum { THREADS = 128 };
     if (s->is_short)
-        return (uint64_t)ceil_div(j->m, s->rows) * ceil_div(j->n, THREADS);
+        return (uint64_t)ceil_div(j->m, s->rows) * ceil_div(j->n, SHORT_COLUMNS);
     return ((uint64_t)j->m * j->n * s->lanes + THREADS - 1) / THREADS;
 }
 
-// The model, as in host_tile.c: cycles of a multiprocessor.
+// Lines of granules of 16 bytes, each inside its line?
+static bool has_granules(const job *j, const matrix *x)
+{
+    bool is_across = x == &j->a ? x->is_transposed : !x->is_transposed;
+    uint32_t numbers = !is_across ? j->depth : x == &j->a ? j->m : j->n;
+    return matmul_is_aligned(j, x, j->bytes) && numbers % (16 / j->bytes) == 0;
+}
+
+// The model, as in host_tile.c: cycles of a multiprocessor. Operands without granules are loaded
+// number by number. Fitted to 50 times of an H200.
 static uint64_t short_cost(const job *j, const small *s)
 {
-    enum { START_CYCLES = 2000, WAVE_CYCLES = 1200, BLOCKS = 8, LANES = 32, SCHEDULERS = 4 };
-    uint64_t sms = j->device->multiprocessors, at_once = sms * BLOCKS;
-    uint64_t waves = (small_blocks(j, s) * j->batch + at_once - 1) / at_once;
-    uint64_t multiply = (uint64_t)j->m * j->n * j->batch / (LANES * sms) * (s->depth * 3 / 2 + 10) /
-                        SCHEDULERS,
-             store = j->batch * matmul_least_cycles(j, j->out_bytes == 4 ? 1400 : 900);
-    return START_CYCLES + waves * WAVE_CYCLES + (multiply > store ? multiply : store);
+    enum { START_CYCLES = 3400, TILE_CYCLES = 1100, LINE_CYCLES = 6, STORED_PER_CYCLE = 1900 };
+    uint64_t sms = j->device->multiprocessors, blocks = small_blocks(j, s) * j->batch;
+    uint64_t start = START_CYCLES + (has_granules(j, &j->b) ? 0 : SHORT_COLUMNS * j->depth * 3 / 2),
+             each = TILE_CYCLES * s->rows * j->out_bytes / 128 + LINE_CYCLES * s->depth * j->bytes +
+                    (has_granules(j, &j->a) ? 0 : s->rows * j->depth * 4 / 3);
+    uint64_t cost = (blocks + sms - 1) / sms * each,
+             least = j->batch * matmul_least_cycles(j, STORED_PER_CYCLE);
+    return start + (cost > least ? cost : least);
 }
 
 // A warp's load is of numbers that follow each other, or it is of a line of memory for each lane.
@@ -493,22 +505,33 @@ static uint64_t small_cost(const job *j, const small *s)
     return START_CYCLES + blocks * BLOCK_CYCLES / sms + (loads > wait ? loads : wait);
 }
 
-static bool can_small(const job *j, const small *s)
+static bool can_short(const job *j)
 {
-    return j->depth && (j->bytes == 2 || (s->is_short && j->type == TF32 && j->out_bytes == 4));
+    enum { LINE = 128 };
+    const kiln_caps *caps = &j->k->caps;
+    return j->depth && j->depth * j->bytes <= LINE && (j->bytes == 2 || j->type == TF32) &&
+           caps->has_nv && (!caps->sm || caps->sm >= 80) && !matmul_is_scattered(j);
 }
 
-// The faster of the two.
+static bool can_small(const job *j, const small *s)
+{
+    return s->is_short ? can_short(j) : j->depth && j->bytes == 2;
+}
+
+// The faster of the two, or the one with the tile that is asked for.
 static small small_of(const job *j)
 {
-    enum { MOST_DEPTH = 32, COLUMNS = 128, FEW = 16 };
+    enum { FEW = 16, STEP = 32 }; // numbers of a sum; bytes
+    uint32_t unit = STEP / j->bytes;
     small one = {.lanes = j->depth > FEW ? 32 : 1},
-          s = {.is_short = true, .rows = 64, .depth = (j->depth + 7) / 8 * 8};
-    uint64_t blocks = (uint64_t)ceil_div(j->m, s.rows) * ceil_div(j->n, COLUMNS) * j->batch;
-    if (blocks < 2 * j->device->multiprocessors)
-        s.rows = FEW;
+          s = {.is_short = true, .rows = 64, .depth = (j->depth + unit - 1) / unit * unit};
+    if (j->out_bytes == 4 || small_blocks(j, &s) * j->batch < j->device->multiprocessors)
+        s.rows = 32;
+    if (j->desc->tile_m)
+        s.rows = j->desc->tile_m;
     bool is_short =
-        j->depth <= MOST_DEPTH && (!can_small(j, &one) || short_cost(j, &s) < small_cost(j, &one));
+        j->desc->tile_m ||
+        (can_short(j) && (!can_small(j, &one) || short_cost(j, &s) < small_cost(j, &one)));
     return is_short ? s : one;
 }
 
@@ -516,31 +539,54 @@ static small small_of(const job *j)
 static bool is_small(const job *j)
 {
     small s = small_of(j);
+    bool is_few = j->m <= MATMUL_FEW || j->n <= MATMUL_FEW; // a tile of it would be empty for most
     if (!can_small(j, &s) || !j->k->caps.has_nv || matmul_is_scattered(j) ||
-        !(matmul_copies(j) || (s.is_short && j->is_loose)))
+        !(matmul_copies(j) || (s.is_short && !is_few)) || j->desc->tile_m)
         return false;
     uint64_t cost = s.is_short ? short_cost(j, &s) : small_cost(j, &s);
-    if (s.is_short) // its model has not been compared with as many times as the others'
-        cost += cost / 5;
     return cost < matmul_thin_cost(j) && cost < matmul_loose_cost(j) &&
-           (matmul_sm90_obstacle(j) || cost < matmul_sm90_cost(j));
+           cost < matmul_stream_cost(j) && (matmul_sm90_obstacle(j) || cost < matmul_sm90_cost(j));
+}
+
+static kiln_status run_short(const job *j, const small *s)
+{
+    op_request r = {.program = &gemm_short};
+    const op_kernel *kernel;
+    set_common(j, &r);
+    op_set(&r, DEPTH, s->depth);
+    op_set(&r, ROWS, s->rows);
+    op_set(&r, ALIGNED, has_granules(j, &j->a) + 2 * has_granules(j, &j->b));
+    op_set(&r, PAIRS, matmul_has_pairs(j));
+    kiln_status status = op_kernel_get(j->k, &r, &kernel);
+    if (status)
+        return status;
+    // Columns that are loaded number by number stay for many tiles: as many blocks as run at a
+    // time, each with as many tiles.
+    uint32_t rows = ceil_div(j->m, s->rows), columns = ceil_div(j->n, SHORT_COLUMNS);
+    uint32_t most = kernel->resident / columns / j->batch;
+    bool has_all = has_granules(j, &j->a) && has_granules(j, &j->b);
+    if (most && most < rows && !has_all)
+        rows = ceil_div(rows, ceil_div(rows, most));
+    uint64_t blocks = (uint64_t)rows * columns;
+    if (blocks > INT32_MAX)
+        return matmul_too_many_tiles(j, blocks);
+    bool overlaps = !j->desc->waits_for_previous && j->k->caps.sm >= 90;
+    return matmul_launch_plain(j, kernel, (uint32_t)blocks, 1, overlaps);
 }
 
 static kiln_status run_small(const job *j)
 {
     small s = small_of(j);
-    op_request r = {.program = s.is_short ? &gemm_short : &gemm_small};
+    op_request r = {.program = &gemm_small};
     if (!can_small(j, &s))
         return refuse(j, "small", "operands are not of 16 bits, or k is 0");
-    if (j->desc->tile_m || j->desc->tile_n || j->list)
-        return refuse(j, "small", "it has no tiles");
+    if ((j->desc->tile_m && (j->desc->tile_n != SHORT_COLUMNS || (s.rows != 32 && s.rows != 64))) ||
+        (j->desc->tile_n && !j->desc->tile_m) || j->list)
+        return refuse(j, "small", "it has no such tile");
+    if (s.is_short)
+        return run_short(j, &s);
     matmul_set_types(j, false, false, &r);
-    if (s.is_short) {
-        op_set(&r, DEPTH, s.depth);
-        op_set(&r, ROWS, s.rows);
-    } else {
-        op_set(&r, LANES, s.lanes);
-    }
+    op_set(&r, LANES, s.lanes);
     return launch_strided(j, &r, small_blocks(j, &s));
 }
 
@@ -554,7 +600,7 @@ static bool is_many_small(const job *j)
         return false;
     job one = *j;
     one.batch = 1;
-    uint64_t each = matmul_sm90_cost(&one), padded = (uint64_t)ceil_div(j->m, TILE) * TILE;
+    uint64_t each = matmul_tile_cost(&one), padded = (uint64_t)ceil_div(j->m, TILE) * TILE;
     padded *= (uint64_t)ceil_div(j->n, TILE) * TILE;
     uint64_t own = START_CYCLES + padded * (j->depth + TILE) * j->batch / PRODUCTS_PER_CYCLE /
                                       j->device->multiprocessors;
@@ -563,7 +609,7 @@ static bool is_many_small(const job *j)
 
 // What comes before the first kernel that can do it. Choices are kept: the models take longer than
 // a launch.
-typedef enum way { UNKNOWN, SMALL, THIN, LOOSE, MANY_SMALL, FIRST_POSSIBLE } way;
+typedef enum way { UNKNOWN, SMALL, STREAM, THIN, LOOSE, MANY_SMALL, FIRST_POSSIBLE } way;
 
 typedef struct kept_way {
     uint32_t key[5];
@@ -581,6 +627,7 @@ static void *make_ways(kiln *k)
 static way new_way(const job *j)
 {
     return is_small(j)                                                         ? SMALL
+           : matmul_is_stream(j)                                               ? STREAM
            : matmul_is_thin(j)                                                 ? THIN
            : matmul_is_loose(j)                                                ? LOOSE
            : !matmul_sm90_obstacle(j) && !sm80_obstacle(j) && is_many_small(j) ? MANY_SMALL
@@ -631,7 +678,12 @@ static kiln_status run(const job *j)
     case KILN_MATMUL_SM90: return no_sm90 ? refuse(j, "sm_90a", no_sm90) : matmul_run_sm90(j);
     case KILN_MATMUL_SM80: return no_sm80 ? refuse(j, "sm_80", no_sm80) : run_sm80(j);
     case KILN_MATMUL_CPU: return no_cpu ? refuse(j, "cpu", no_cpu) : run_cpu(j);
-    case KILN_MATMUL_THIN: return no_thin ? refuse(j, "thin", no_thin) : matmul_run_thin(j);
+    case KILN_MATMUL_THIN:
+        if (j->desc->sm90.stages)
+            no_thin = matmul_stream_obstacle(j);
+        return no_thin                ? refuse(j, "thin", no_thin)
+               : j->desc->sm90.stages ? matmul_run_stream(j)
+                                      : matmul_run_thin(j);
     case KILN_MATMUL_SMALL: return run_small(j);
     case KILN_MATMUL_PORTABLE:
         if (matmul_is_loose_tile(j))
@@ -644,6 +696,8 @@ static kiln_status run(const job *j)
     way w = is_fast ? way_of(j) : FIRST_POSSIBLE;
     if (w == SMALL && !j->desc->tile_m)
         return run_small(j);
+    if (w == STREAM)
+        return matmul_run_stream(j);
     if (w == THIN || w == LOOSE || w == MANY_SMALL)
         return w == THIN ? matmul_run_thin(j) : w == LOOSE ? matmul_run_loose(j) : run_sm80(j);
     return is_fast && !no_sm90      ? matmul_run_sm90(j)

@@ -490,46 +490,7 @@ static void test_loose(kiln *k)
             }
 }
 
-// Few rows and few columns: warps and parts that share the sum, rows that start anywhere.
-static void test_thin(kiln *k)
-{
-    static const uint32_t tiles[][3] = {{8, 8, 1}, {1, 16, 1}, {2, 24, 3}, {4, 32, 2}};
-    static const uint32_t sizes[][3] = {{141, 7, 261}, {72, 24, 520}, {333, 33, 31}, {65, 1, 96}};
-    static const struct {
-        kiln_type in, out;
-    } types[] = {{KILN_BF16, KILN_BF16},
-                 {KILN_F16, KILN_F32},
-                 {KILN_F32, KILN_F32},
-                 {KILN_F8E4, KILN_F16},
-                 {KILN_I8, KILN_I32}};
-    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (uint32_t n = 0; n < 8 * sizeof types / sizeof *types; n++) {
-                bool is_swapped = n % 2, is_bytes = n / 8 > 1; // rows along K only
-                if ((is_bytes && (n % 8) / 2 != 1) || (t + s + n / 2) % (is_cuda ? 6 : 3))
-                    continue;
-                test_case c = {.in = types[n / 8].in,
-                               .out = types[n / 8].out,
-                               .m = sizes[s][is_swapped],
-                               .n = sizes[s][!is_swapped],
-                               .k = sizes[s][2],
-                               .a_t = n / 4 % 2,
-                               .b_t = n / 2 % 2,
-                               .is_tf32 = types[n / 8].in == KILN_F32,
-                               .batch = tiles[t][2] == 1 && s == 0 ? 3 : 1,
-                               .tile_m = tiles[t][0] < 4 ? 256 / tiles[t][0] : 64,
-                               .tile_n = tiles[t][1],
-                               .sm90 = {.split_k = tiles[t][0], .is_swapped = is_swapped}};
-                c.epilogue = c.in == KILN_I8 ? KILN_EPILOGUE_NONE : (kiln_epilogue)((t + s) % 5);
-                c.sm90.parts = tiles[t][2] * 64 > c.k ? 1 : tiles[t][2];
-                for (int is_integer = 1; is_integer >= 0; is_integer--) {
-                    data d;
-                    make_data(k, &c, &d, is_integer);
-                    CHECK(test_kernel(k, &c, &d, KILN_MATMUL_THIN, is_integer));
-                    free_data(&d);
-                }
-            }
-}
+#include "test_few.h"
 
 // Products of products, each of which may start before the one before it ends: the same bits as one
 // after the other.
@@ -702,6 +663,9 @@ static const struct {
     {"chain", test_chain, false},
     {"loose", test_loose, false},
     {"thin", test_thin, true},
+    {"stream", test_stream, true},
+    {"turned", test_turned, true},
+    {"short", test_short, true},
     {"ways", test_ways, true},
     {"tiles", test_tiles, true},
     {"narrow", test_narrow, false},

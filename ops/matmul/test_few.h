@@ -1,0 +1,154 @@
+// A part of test.c: the kernels for few rows or columns, and for short sums, in forms that are
+// asked for.
+#ifndef KILN_TEST_FEW_H
+#define KILN_TEST_FEW_H
+
+// Few rows and few columns: warps and parts that share the sum, rows that start anywhere.
+static void test_thin(kiln *k)
+{
+    static const uint32_t tiles[][3] = {{8, 8, 1}, {1, 16, 1}, {2, 24, 3}, {4, 32, 2}};
+    static const uint32_t sizes[][3] = {{141, 7, 261}, {72, 24, 520}, {333, 33, 31}, {65, 1, 96}};
+    static const struct {
+        kiln_type in, out;
+    } types[] = {{KILN_BF16, KILN_BF16},
+                 {KILN_F16, KILN_F32},
+                 {KILN_F32, KILN_F32},
+                 {KILN_F8E4, KILN_F16},
+                 {KILN_I8, KILN_I32}};
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (uint32_t n = 0; n < 8 * sizeof types / sizeof *types; n++) {
+                bool is_swapped = n % 2, is_bytes = n / 8 > 1; // rows along K only
+                if ((is_bytes && (n % 8) / 2 != 1) || (t + s + n / 2) % (is_cuda ? 6 : 3))
+                    continue;
+                test_case c = {.in = types[n / 8].in,
+                               .out = types[n / 8].out,
+                               .m = sizes[s][is_swapped],
+                               .n = sizes[s][!is_swapped],
+                               .k = sizes[s][2],
+                               .a_t = n / 4 % 2,
+                               .b_t = n / 2 % 2,
+                               .is_tf32 = types[n / 8].in == KILN_F32,
+                               .batch = tiles[t][2] == 1 && s == 0 ? 3 : 1,
+                               .tile_m = tiles[t][0] < 4 ? 256 / tiles[t][0] : 64,
+                               .tile_n = tiles[t][1],
+                               .sm90 = {.split_k = tiles[t][0], .is_swapped = is_swapped}};
+                c.epilogue = c.in == KILN_I8 ? KILN_EPILOGUE_NONE : (kiln_epilogue)((t + s) % 5);
+                c.sm90.parts = tiles[t][2] * 64 > c.k ? 1 : tiles[t][2];
+                for (int is_integer = 1; is_integer >= 0; is_integer--) {
+                    data d;
+                    make_data(k, &c, &d, is_integer);
+                    CHECK(test_kernel(k, &c, &d, KILN_MATMUL_THIN, is_integer));
+                    free_data(&d);
+                }
+            }
+}
+
+// Few rows or columns through shared memory; rows anywhere, but for many that are contiguous across
+// K.
+static void test_stream(kiln *k)
+{
+    static const uint32_t tiles[][3] = {{128, 16, 1}, {256, 48, 2}, {128, 32, 1}, {256, 64, 3}};
+    static const uint32_t sizes[][3] = {{141, 7, 261}, {72, 24, 520}, {336, 70, 31}, {88, 41, 200}};
+    static const struct {
+        kiln_type in, out;
+    } types[] = {{KILN_BF16, KILN_BF16},
+                 {KILN_F16, KILN_F32},
+                 {KILN_F32, KILN_F32},
+                 {KILN_F8E4, KILN_F16},
+                 {KILN_I8, KILN_I32}};
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (uint32_t n = 0; n < 8 * sizeof types / sizeof *types; n++) {
+                bool is_swapped = n % 2, is_bytes = n / 8 > 1; // rows along K only
+                bool is_across = is_swapped ? !(n / 2 % 2) : n / 4 % 2;
+                if ((is_bytes && (n % 8) / 2 != 1) || (t + s + n / 2) % (is_cuda ? 5 : 3) ||
+                    (is_across && sizes[s][0] % 8))
+                    continue;
+                test_case c = {.in = types[n / 8].in,
+                               .out = types[n / 8].out,
+                               .m = sizes[s][is_swapped],
+                               .n = sizes[s][!is_swapped],
+                               .k = sizes[s][2],
+                               .a_t = n / 4 % 2,
+                               .b_t = n / 2 % 2,
+                               .is_tf32 = types[n / 8].in == KILN_F32,
+                               .batch = 1,
+                               .tile_m = tiles[t][0],
+                               .tile_n = tiles[t][1],
+                               .sm90 = {.stages = 4, .is_swapped = is_swapped}};
+                c.epilogue = c.in == KILN_I8 ? KILN_EPILOGUE_NONE : (kiln_epilogue)((t + s) % 5);
+                c.sm90.parts = tiles[t][2] * 128 > c.k ? 1 : tiles[t][2];
+                c.batch = s == 1 && c.sm90.parts == 1 ? 3 : 1;
+                for (int is_integer = 1; is_integer >= 0; is_integer--) {
+                    data d;
+                    make_data(k, &c, &d, is_integer);
+                    CHECK(test_kernel(k, &c, &d, KILN_MATMUL_THIN, is_integer));
+                    free_data(&d);
+                }
+            }
+}
+
+// The few contiguous across K, and many enough of the others that gemm_sm90.c gets a copy of them
+// along K; of numbers that start anywhere the others are copied, too.
+static void test_turned(kiln *k)
+{
+    static const struct {
+        uint32_t m, n, k;
+        bool a_t, b_t;
+    } cases[] = {{4608, 8, 1160, false, false},
+                 {4552, 23, 1160, true, false},
+                 {7, 4559, 1161, true, true},
+                 {40, 4680, 1192, true, false}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        test_case c = {.in = KILN_BF16,
+                       .out = n % 2 ? KILN_F32 : KILN_BF16,
+                       .m = cases[n].m,
+                       .n = cases[n].n,
+                       .k = cases[n].k,
+                       .a_t = cases[n].a_t,
+                       .b_t = cases[n].b_t,
+                       .batch = 1,
+                       .epilogue = n % 2 ? KILN_EPILOGUE_BIAS : KILN_EPILOGUE_NONE};
+        data d;
+        make_data(k, &c, &d, true);
+        CHECK(test_kernel(k, &c, &d, KILN_MATMUL_SM90, true));
+        free_data(&d);
+    }
+}
+
+// Short sums, in tiles of 32 and 64 rows; rows of operands and results anywhere.
+static void test_short(kiln *k)
+{
+    static const uint32_t sizes[][3] = {{141, 137, 20}, {72, 264, 8},   {33, 1, 31},
+                                        {7, 300, 1},    {200, 131, 64}, {66, 136, 48}};
+    static const struct {
+        kiln_type in, out;
+    } types[] = {{KILN_BF16, KILN_BF16}, {KILN_F16, KILN_F32}, {KILN_F32, KILN_F32}};
+    for (uint32_t rows = 32; rows <= 64; rows *= 2)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (uint32_t n = 0; n < 4 * sizeof types / sizeof *types; n++) {
+                test_case c = {.in = types[n / 4].in,
+                               .out = types[n / 4].out,
+                               .m = sizes[s][0],
+                               .n = sizes[s][1],
+                               .k = sizes[s][2],
+                               .a_t = n / 2 % 2,
+                               .b_t = n % 2,
+                               .is_tf32 = types[n / 4].in == KILN_F32,
+                               .batch = s == 1 ? 2 : 1,
+                               .tile_m = rows,
+                               .tile_n = 128,
+                               .epilogue = (kiln_epilogue)((rows / 16 + s + n) % 5)};
+                if ((c.is_tf32 && c.k > 32) || (is_cuda && (rows / 16 + s + n) % 4))
+                    continue;
+                for (int is_integer = 1; is_integer >= 0; is_integer--) {
+                    data d;
+                    make_data(k, &c, &d, is_integer);
+                    CHECK(test_kernel(k, &c, &d, KILN_MATMUL_SMALL, is_integer));
+                    free_data(&d);
+                }
+            }
+}
+
+#endif
