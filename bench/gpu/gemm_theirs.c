@@ -32,7 +32,8 @@ void gemm_sources(report *r)
         "gemm_sm90.c",    "gemm_sm90_load.h", "gemm_sm90_store.h", "gemm_sm90_partial.h",
         "gemm_sm80.c",    "gemm_portable.c",  "gemm_f32.c",        "gemm_pack.c",
         "gemm_add.c",     "gemm_thin.c",      "gemm_common.h",     "gemm_types.h",
-        "gemm_strided.c", "gemm_small.c",     "gemm_short.c"};
+        "gemm_strided.c", "gemm_small.c",     "gemm_short.c",      "gemm_stream.c",
+        "gemm_turn.c"};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         char path[64];
         snprintf(path, sizeof path, "ops/matmul/%s", sources[i]);

@@ -362,6 +362,44 @@ static void time_thin(bench *b, double *best)
         }
 }
 
+// The forms of gemm_stream.c: rows of a block, and parts of K that make a block for every
+// multiprocessor, two or four.
+static void time_streams(bench *b, double *best)
+{
+    const gemm_problem *p = &b->p;
+    uint32_t few = (uint32_t)(p->m <= p->n ? p->m : p->n), many = (uint32_t)(p->m + p->n) - few;
+    uint32_t unit = p->m <= p->n ? 16 : 8, tiles = (few + 63) / 64;
+    uint32_t steps = (uint32_t)(p->k * gemm_types[p->type].in_bytes + 127) / 128;
+    for (uint32_t rows = 128; few <= 128 && rows <= 256; rows *= 2)
+        for (uint32_t wanted = 0, last = 0; wanted <= 528; wanted = wanted ? wanted * 2 : 132) {
+            uint32_t blocks = (many + rows - 1) / rows * tiles, parts = wanted / blocks;
+            parts = parts < 1 ? 1 : parts * 2 > steps ? steps / 2 : parts;
+            if (!parts || parts == last)
+                continue;
+            last = parts;
+            matmul_choice c = {rows,
+                               ((few + tiles - 1) / tiles + unit - 1) / unit * unit,
+                               {.is_swapped = p->m <= p->n, .stages = 4, .parts = parts}};
+            char name[MATMUL_NAME];
+            matmul_write_choice(&c, name);
+            time_way(b,
+                     &(kiln_matmul_desc){
+                         .kernel = KILN_MATMUL_THIN, .tile_m = c.m, .tile_n = c.n, .sm90 = c.sm90},
+                     name, best);
+        }
+}
+
+static void time_shorts(bench *b, double *best)
+{
+    for (uint32_t rows = 32; b->p.k * gemm_types[b->p.type].in_bytes <= 128 && rows <= 64;
+         rows *= 2) {
+        char name[MATMUL_NAME];
+        snprintf(name, sizeof name, "short %u", rows);
+        time_way(b, &(kiln_matmul_desc){.kernel = KILN_MATMUL_SMALL, .tile_m = rows, .tile_n = 128},
+                 name, best);
+    }
+}
+
 static void time_others(bench *b, double own)
 {
     double best = own;
@@ -379,6 +417,10 @@ static void time_others(bench *b, double own)
             time_tiles(b, &best);
         else if (!strcmp(name, "thins"))
             time_thin(b, &best);
+        else if (!strcmp(name, "streams"))
+            time_streams(b, &best);
+        else if (!strcmp(name, "shorts"))
+            time_shorts(b, &best);
         else
             time_way(
                 b,
@@ -473,7 +515,8 @@ static void draw(bench *b, class_of_sizes class, int number, const char *only)
 
 static void run_sizes(bench *b, const char *sizes, const char *layout, const char *only)
 {
-    for (const char *s = sizes; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {
+    int number = 0;
+    for (const char *s = sizes; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL, number++) {
         gemm_problem *p = &b->p;
         const char *own = strcspn(s, ":") < strcspn(s, ",") ? s : layout;
         const char *at = own == s ? s + 3 : s;
@@ -486,6 +529,8 @@ static void run_sizes(bench *b, const char *sizes, const char *layout, const cha
         p->a_mn = own[0] == 't';
         p->b_mn = own[1] == 'n';
         uint32_t all = (uint32_t)p->m | (uint32_t)p->n | (uint32_t)p->k;
+        if (b->slices && number % b->slices != b->slice)
+            continue;
         if (bench_now() < b->deadline && p->m > 0 && p->n > 0 && p->k > 0)
             run_problem(b, all % 64 == 0 ? WHOLE : all % 8 == 0 ? EIGHT : ODD);
     }
@@ -519,7 +564,7 @@ int main(int argc, char **argv)
         if (!strcmp(argv[n], "--unchecked"))
             b.is_unchecked = true;
         else if (!strcmp(argv[n], "--tuned"))
-            is_tuned = true, b.ways = "tiles;thin;portable";
+            is_tuned = true, b.ways = "tiles;thin;streams;shorts;portable";
         else if (!strcmp(argv[n], "--ways"))
             b.ways = value, n++;
         else if (!strcmp(argv[n], "--most"))
