@@ -133,21 +133,36 @@ static const char *lane_cells(cpu_emitter *e, const place *p)
     return str_format(e->t.a, "gat%u%s(%s%s", p->size, m, addresses(e, p), masked(e));
 }
 
-// Two words a lane and nothing between the lanes.
-static bool is_pair(const place *p, uint32_t count)
+// Four words a lane, at addresses of which nothing is known.
+static bool is_any_four(cpu_emitter *e, const place *p, uint32_t count)
 {
-    return count == 2 && p->size == 4 && p->in == SPACE_PLAIN && p->s.held == HELD_ROW &&
-           p->s.step == 8;
+    indexed x;
+    return count == 4 && p->size == 4 && p->in == SPACE_PLAIN && p->s.held != HELD_ONE &&
+           p->s.held != HELD_ROW && !find_indexed(e, p, &x);
+}
+
+// Two or four words a lane and nothing between the lanes.
+static bool is_dealt(const place *p, uint32_t count)
+{
+    return (count == 2 || count == 4) && p->size == 4 && p->in == SPACE_PLAIN &&
+           p->s.held == HELD_ROW && p->s.step == 4 * (int64_t)count;
 }
 
 static void emit_load(cpu_emitter *e, const ir_inst *i)
 {
     ir_type t = (ir_type)i->type;
     place whole = place_of(e, i, 0);
-    if (is_pair(&whole, i->result_count)) {
-        ctext_put(&e->t, "V4 v%u, v%u;", i->result, i->result + 1);
-        ctext_put(&e->t, "deal2(%s, %s, &v%u, &v%u);", address(e, &whole), cpu_mask(e), i->result,
-                  i->result + 1);
+    bool is_any = is_any_four(e, &whole, i->result_count);
+    if (is_any || is_dealt(&whole, i->result_count)) {
+        ir_ref r = i->result;
+        const char *more = "";
+        if (i->result_count == 4)
+            more = str_format(e->t.a, ", &v%u, &v%u", r + 2, r + 3);
+        for (uint32_t k = 0; k < i->result_count; k++)
+            ctext_put(&e->t, "V4 v%u;", r + k);
+        ctext_put(&e->t, "%sdeal%u(%s, %s, &v%u, &v%u%s);", is_any ? "any_" : "",
+                  (unsigned)i->result_count, is_any ? addresses(e, &whole) : address(e, &whole),
+                  cpu_mask(e), r, r + 1, more);
         return;
     }
     bool is_volatile = i->hint == IR_HINT_VOLATILE;
@@ -215,10 +230,14 @@ static void store_one(cpu_emitter *e, const place *p, ir_ref value)
 static void emit_store(cpu_emitter *e, const ir_inst *i)
 {
     place whole = place_of(e, i, 0);
-    if (is_pair(&whole, i->operand_count - 1)) {
-        ctext_put(&e->t, "weave2(%s, %s, %s, %s);", address(e, &whole), cpu_mask(e),
-                  value_lanes(e, ir_operand(e->t.f, i, 1)),
-                  value_lanes(e, ir_operand(e->t.f, i, 2)));
+    uint32_t count = i->operand_count - 1;
+    bool is_any = is_any_four(e, &whole, count);
+    if (is_any || is_dealt(&whole, count)) {
+        const char *values = "";
+        for (uint32_t k = 1; k <= count; k++)
+            values = str_format(e->t.a, "%s, %s", values, value_lanes(e, ir_operand(e->t.f, i, k)));
+        ctext_put(&e->t, "%sweave%u(%s, %s%s);", is_any ? "any_" : "", (unsigned)count,
+                  is_any ? addresses(e, &whole) : address(e, &whole), cpu_mask(e), values);
         return;
     }
     for (uint32_t k = 0; k + 1 < i->operand_count; k++) {

@@ -146,6 +146,104 @@ IN void weave2(uint64_t at, M m, V4 a, V4 b) { H4(P) }
 IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { *a = str4m(at, 8, m); *b = str4m(at + 4, 8, m); }
 IN void weave2(uint64_t at, M m, V4 a, V4 b) { sst4m(at, 8, a, m); sst4m(at + 4, 8, b, m); }
 #endif
+//@ deal4 weave4 any_deal4 any_weave4
+// Four of them: a pack of 16 bytes. The any-forms have an address a lane.
+#if VB == 64 && defined(__BMI2__)
+#define ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define FOUR(i, j) (uint16_t)(__builtin_ia32_pdep_si(m >> (16 * i + 4 * j) & 15, 0x1111u) * 15)
+#define PART(i, j) ((uintptr_t)(at + 256 * i + 64 * j))
+#define DEAL(i) \
+    vu ac = __builtin_shufflevector(x0, x1, EVENS), bd = __builtin_shufflevector(x0, x1, ODD); \
+    vu ac2 = __builtin_shufflevector(x2, x3, EVENS), bd2 = __builtin_shufflevector(x2, x3, ODD); \
+    a->p##i = __builtin_shufflevector(ac, ac2, EVENS); c->p##i = __builtin_shufflevector(ac, ac2, ODD); \
+    b->p##i = __builtin_shufflevector(bd, bd2, EVENS); d->p##i = __builtin_shufflevector(bd, bd2, ODD);
+#define WEAVE(i) \
+    vu ac = __builtin_shufflevector(a.p##i, c.p##i, LOWS(0)), bd = __builtin_shufflevector(b.p##i, d.p##i, LOWS(0)); \
+    vu ac2 = __builtin_shufflevector(a.p##i, c.p##i, HIGHS(0)), bd2 = __builtin_shufflevector(b.p##i, d.p##i, HIGHS(0)); \
+    vu x0 = __builtin_shufflevector(ac, bd, LOWS(0)), x1 = __builtin_shufflevector(ac, bd, HIGHS(0)); \
+    vu x2 = __builtin_shufflevector(ac2, bd2, LOWS(0)), x3 = __builtin_shufflevector(ac2, bd2, HIGHS(0));
+IN void deal4(uint64_t at, M m, V4 *a, V4 *b, V4 *c, V4 *d)
+{
+#define GET(i, j) { __builtin_memcpy(&x##j, (const void *)PART(i, j), 64); }
+#define P(i) { vu x0, x1, x2, x3; GET(i, 0) GET(i, 1) GET(i, 2) GET(i, 3) DEAL(i) }
+    if (bits(m) == ALL) {
+        E4(P)
+        return;
+    }
+#undef P
+#undef GET
+#define GET(i, j) (vu)__builtin_ia32_loaddqusi512_mask((const void *)PART(i, j), (vi512){0}, FOUR(i, j))
+#define P(i) { vu x0 = GET(i, 0), x1 = GET(i, 1), x2 = GET(i, 2), x3 = GET(i, 3); DEAL(i) }
+    E4(P)
+#undef P
+#undef GET
+}
+IN void weave4(uint64_t at, M m, V4 a, V4 b, V4 c, V4 d)
+{
+#define PUT(i, j) __builtin_memcpy((void *)PART(i, j), &x##j, 64);
+#define P(i) { WEAVE(i) PUT(i, 0) PUT(i, 1) PUT(i, 2) PUT(i, 3) }
+    if (bits(m) == ALL) {
+        E4(P)
+        return;
+    }
+#undef P
+#undef PUT
+#define PUT(i, j) __builtin_ia32_storedqusi512_mask((void *)PART(i, j), (vi512)x##j, FOUR(i, j));
+#define P(i) { WEAVE(i) PUT(i, 0) PUT(i, 1) PUT(i, 2) PUT(i, 3) }
+    E4(P)
+#undef P
+#undef PUT
+}
+#else
+IN void deal4(uint64_t at, M m, V4 *a, V4 *b, V4 *c, V4 *d) { *a = str4m(at, 16, m); *b = str4m(at + 4, 16, m); *c = str4m(at + 8, 16, m); *d = str4m(at + 12, 16, m); }
+IN void weave4(uint64_t at, M m, V4 a, V4 b, V4 c, V4 d) { sst4m(at, 16, a, m); sst4m(at + 4, 16, b, m); sst4m(at + 8, 16, c, m); sst4m(at + 12, 16, d, m); }
+#endif
+// The address of lane 0 when all active lanes are side by side; 0: they are not.
+IN uint64_t side_by_side16(V8 at, M m)
+{
+    A8 x = {at};
+    uint32_t l = bits(m) ? (uint32_t)__builtin_ctz(bits(m)) : 0;
+    uint64_t p = x.u[l] - l * 16ull;
+    return (bits(ieq_i8(at, af8(p, 16))) & bits(m)) == bits(m) ? p : 0;
+}
+IN void any_deal4(V8 at, M m, V4 *a, V4 *b, V4 *c, V4 *d)
+{
+    uint64_t p = side_by_side16(at, m);
+    if (p) {
+        deal4(p, m, a, b, c, d);
+        return;
+    }
+#if VB == 64 && defined(__BMI2__)
+    typedef uint32_t v4u __attribute__((vector_size(16)));
+    typedef uint32_t v8u __attribute__((vector_size(32)));
+    if (bits(m) == ALL) {
+        A8 y = {at};
+#define GET(l) (*(const v4u __attribute__((aligned(4), may_alias)) *)(uintptr_t)y.u[l])
+#define HALF(l) __builtin_shufflevector(GET(l), GET(l + 1), 0, 1, 2, 3, 4, 5, 6, 7)
+#define ALL_OF(l) __builtin_shufflevector(HALF(l), HALF(l + 2), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define P(i) { vu x0 = ALL_OF(16 * i), x1 = ALL_OF(16 * i + 4), x2 = ALL_OF(16 * i + 8), x3 = ALL_OF(16 * i + 12); DEAL(i) }
+        E4(P)
+#undef P
+        return;
+    }
+#endif
+    *a = any4m(at, m);
+    *b = any4m(add_i8(at, s8(4)), m);
+    *c = any4m(add_i8(at, s8(8)), m);
+    *d = any4m(add_i8(at, s8(12)), m);
+}
+IN void any_weave4(V8 at, M m, V4 a, V4 b, V4 c, V4 d)
+{
+    uint64_t p = side_by_side16(at, m);
+    if (p) {
+        weave4(p, m, a, b, c, d);
+        return;
+    }
+    sca4m(at, a, m);
+    sca4m(add_i8(at, s8(4)), b, m);
+    sca4m(add_i8(at, s8(8)), c, m);
+    sca4m(add_i8(at, s8(12)), d, m);
+}
 
 //@
 // --- one lane, lanes to bits and back
