@@ -8,19 +8,20 @@
 
 #ifndef SMOOTH
 #    define exp_below(x)            exp(x)
-#    define one_plus_erf(x)         (1 + erf(x))
 #    define gelu_of(x)              ((x) * (1 + erf((x)*0.7071067811865476)) * 0.5)
 #    define over_one_plus_exp(a, x) ((a) / (1 + exp(x)))
+#    define gelu_slope_of(x)                                                                       \
+        ((1 + erf((x)*0.7071067811865476)) * 0.5 + (x)*0.3989422804014327 * exp((x) * (x) * -0.5))
 #elif SMOOTH == 16
 #    define exp_below(x)            narrow_exp(x)
-#    define one_plus_erf(x)         narrow_one_plus_erf(x)
 #    define gelu_of(x)              narrow_gelu(x)
+#    define gelu_slope_of(x)        narrow_gelu_slope(x)
 #    define over_one_plus_exp(a, x) narrow_over_one_plus_exp(a, x)
 #    define tanh(x)                 narrow_tanh(x)
 #else
 #    define exp_below(x)            smooth_exp(x)
-#    define one_plus_erf(x)         smooth_one_plus_erf(x)
 #    define gelu_of(x)              smooth_gelu(x)
+#    define gelu_slope_of(x)        smooth_gelu_slope(x)
 #    define over_one_plus_exp(a, x) smooth_over_one_plus_exp(a, x)
 #    define tanh(x)                 smooth_tanh(x)
 #endif

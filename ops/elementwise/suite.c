@@ -21,13 +21,14 @@ enum {
 };
 
 // What the expressions call, in double.
-#define R(x)                    ((double)(x))
-#define min(a, b)               fmin(a, b)
-#define max(a, b)               fmax(a, b)
-#define abs(a)                  fabs(a)
-#define rsqrt(a)                (1 / sqrt(a))
-#define one_plus_erf(a)         (1 + erf(a))
-#define gelu_of(a)              (0.5 * (a) * (1 + erf((a)*0.7071067811865476)))
+#define R(x)       ((double)(x))
+#define min(a, b)  fmin(a, b)
+#define max(a, b)  fmax(a, b)
+#define abs(a)     fabs(a)
+#define rsqrt(a)   (1 / sqrt(a))
+#define gelu_of(a) (0.5 * (a) * (1 + erf((a)*0.7071067811865476)))
+#define gelu_slope_of(a)                                                                           \
+    (0.5 * (1 + erf((a)*0.7071067811865476)) + (a)*0.3989422804014327 * exp(-0.5 * (a) * (a)))
 #define exp_below(a)            exp(a)
 #define over_one_plus_exp(a, b) ((a) / (1 + exp(b)))
 #define ROW(name, signature, set, value, ...)                                                      \

@@ -15,7 +15,6 @@
 #define max(a, b)               fmax(a, b)
 #define abs(a)                  fabs(a)
 #define rsqrt(a)                (1 / sqrt(a))
-#define one_plus_erf(a)         (1 + erf(a))
 #define gelu_of(a)              (0.5 * (a) * (1 + erf((a)*0.7071067811865476)))
 #define exp_below(a)            exp(a)
 #define over_one_plus_exp(a, b) ((a) / (1 + exp(b)))

@@ -156,3 +156,57 @@ kernel void narrow_gelu_of(const f32 *x, f32 *out)
 {
     out[global_x()] = narrow_gelu(x[global_x()]);
 }
+
+// Where it passes 0 the parts of the slope cancel each other: the error is that of their size.
+static bool slope_is_near(f32 x, f32 got, f64 bound)
+{
+    f64 z = (f64)(x < -40.0f ? -40.0f : x > 40.0f ? 40.0f : x);
+    f64 wanted = 0.5 * erfc(z * -0.70710678118654752) + z * 0.39894228040143268 * exp(-0.5 * z * z);
+    return x != x ? got != got : fabs((f64)got - wanted) <= bound * (0.25 + fabs(wanted));
+}
+
+static bool smooth_slope_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && slope_is_near(x[i], out[i], 0x1p-20);
+    return all;
+}
+//! run smooth_gelu_slope_of grid=4 block=64 check=smooth_slope_is_near (f32[256]:sym3, f32[256])
+kernel void smooth_gelu_slope_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = smooth_gelu_slope(x[global_x()]);
+}
+
+static bool narrow_slope_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && slope_is_near(x[i], out[i], 0x1p-15);
+    return all;
+}
+//! run narrow_gelu_slope_of grid=4 block=64 check=narrow_slope_is_near (f32[256]:edge, f32[256])
+//! run narrow_gelu_slope_of grid=4 block=64 check=narrow_slope_is_near (f32[256]:sym3, f32[256])
+kernel void narrow_gelu_slope_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = narrow_gelu_slope(x[global_x()]);
+}
+
+// How often is smooth_reciprocal not 1 / d rounded to nearest? From 1 to 2^126, 16384 mantissas.
+static bool reciprocals_are_right(const u32 *wrong)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && wrong[i] == 0;
+    return all;
+}
+//! run reciprocal_of grid=4 block=64 check=reciprocals_are_right (u32[256])
+kernel void reciprocal_of(u32 *wrong)
+{
+    u32 count = 0;
+    for (u32 k = 0; k < 64; k++) {
+        f32 d = f32_from_bits((127 + 2 * k - (k == 63)) << 23 | ((global_x() * 64 + k) * 2654435761u) >> 9);
+        count += bits_f32(smooth_reciprocal(d)) != bits_f32(1.0f / d);
+    }
+    wrong[global_x()] = count;
+}
