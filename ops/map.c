@@ -41,7 +41,7 @@ static const char *type_of(const op_request *r, uint32_t view)
 
 static const char *inner_of(const op_request *r, uint32_t view)
 {
-    static const char *const names[] = {"BROADCAST", "DENSE", "STRIDED", "?"};
+    static const char *const names[] = {"BROADCAST", "DENSE", "STRIDED", "ROW"};
     return names[op_get(r, INNER) >> 2 * view & 3];
 }
 
@@ -137,7 +137,7 @@ kiln_status op_map_run(kiln *k, const op_map *m)
     op_nest nest;
     op_packs packs;
     op_nest_make(m->views, views, &nest);
-    nest.widest = op_nest_spread(k, &m->views[0]);
+    nest.widest = op_nest_spread(k, &nest);
     op_nest_pack_flat(&nest, m->views, operands, &packs);
     uint32_t per = packs_per_thread(m, &packs), types = 0, inner = 0;
     kiln_arg args[NEST_VIEWS + 3];

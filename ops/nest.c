@@ -246,13 +246,16 @@ kiln_arg op_nest_arg(op_packs *packs, uint32_t loops)
     return kiln_arg_struct(packs->words, (size_t)(to - packs->words) * sizeof *to);
 }
 
-uint32_t op_nest_spread(kiln *k, const kiln_view *view)
+uint32_t op_nest_spread(kiln *k, const op_nest *nest)
 {
     enum { THREADS = 1 << 18, WIDEST = 16 };
-    uint64_t count = kiln_view_count(*view);
+    uint64_t count = 1;
+    for (uint32_t d = 0; d < nest->rank; d++)
+        count *= nest->sizes[d];
     const kiln_device_info *info;
-    bool is_gpu = !op_device(k, &info) && (!info->caps.is_host || info->caps.is_emulated);
-    uint32_t width = is_gpu ? 1 : WIDEST;
+    if (!op_device(k, &info) && info->caps.is_host && !info->caps.is_emulated)
+        return nest->rank == 1 ? 1 : WIDEST;
+    uint32_t width = 1;
     while (width < WIDEST && count / width > THREADS)
         width *= 2;
     return width;
@@ -305,5 +308,7 @@ void op_nest_pack_flat(const op_nest *nest, const kiln_view *views, uint32_t fir
     out->argument.rest = total % width;
     for (uint32_t v = 0; v < nest->view_count; v++)
         if (!is_flat(nest, v))
-            out->inner[v] = nest->strides[v][last] ? OP_STRIDED : OP_BROADCAST;
+            out->inner[v] = nest->strides[v][last] == 1 ? OP_ROW
+                            : nest->strides[v][last]    ? OP_STRIDED
+                                                        : OP_BROADCAST;
 }

@@ -19,15 +19,15 @@ typedef struct op_nest {
     int64_t strides[NEST_VIEWS][KILN_MAX_RANK]; // in elements
 } op_nest;
 
-// How the innermost dimension of a view lies.
-typedef enum op_inner { OP_BROADCAST, OP_DENSE, OP_STRIDED } op_inner;
+// How the innermost dimension of a view lies, as kiln/nest.h.
+typedef enum op_inner { OP_BROADCAST, OP_DENSE, OP_STRIDED, OP_ROW } op_inner;
 
 // A nest cut into packs of `width` elements along its innermost dimension.
 typedef struct op_packs {
     uint32_t rank, width, view_count;
     bool is_long;               // 2^31 packs and more
     bool is_flat;               // op_nest_pack_flat: packs cross the rows
-    op_inner inner[NEST_VIEWS]; // OP_STRIDED only where width is 1, or is_flat
+    op_inner inner[NEST_VIEWS]; // OP_STRIDED only where width is 1, or is_flat; OP_ROW: is_flat
     struct {                    // `struct nest` of the kernels
         uint64_t packs, rest;   // full packs; elements of a last one (rank 1 only)
         uint64_t sizes[KILN_MAX_RANK];
@@ -56,9 +56,10 @@ void op_nest_reduce(const kiln_view *views, uint32_t count, uint32_t axes, op_ne
 // The argument of a kernel that defines NEST_OF: its views, and room for `loops` loops. It lives as
 // long as the packs do.
 kiln_arg op_nest_arg(op_packs *packs, uint32_t loops);
-// The widest packs with which the elements of a view still fill a large GPU, where computing takes
-// longer than loading; any on the cpu device.
-uint32_t op_nest_spread(kiln *k, const kiln_view *view);
+// The widest packs with which the elements still fill a large GPU, where computing takes longer
+// than loading. On the cpu device a thread has an element of a single loop: the elements of a warp
+// are a vector then.
+uint32_t op_nest_spread(kiln *k, const op_nest *nest);
 // The widest packs that all views allow, at most 16 bytes each. Only a nest of one loop that is no
 // row has a last pack that is not full.
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);

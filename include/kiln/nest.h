@@ -9,8 +9,8 @@
 
 #include <kiln/kernel.h>
 
-// How the innermost dimension of a view lies.
-enum { BROADCAST = 0, DENSE = 1, STRIDED = 2, NEST_VIEWS = 16 };
+// How the innermost dimension of a view lies. ROW: as DENSE, but its packs cross the rows.
+enum { BROADCAST = 0, DENSE = 1, STRIDED = 2, ROW = 3, NEST_VIEWS = 16 };
 
 #ifndef NEST_OF
 #    define NEST_OF    NEST_VIEWS

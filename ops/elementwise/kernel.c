@@ -11,7 +11,7 @@
 // A thread has PER packs of V elements along the innermost dimension, and loads all of them before
 // it uses the first. Dimensions that are dense in all views are one by now: RANK 1 needs no index
 // arithmetic. FLAT is for rows that are no whole packs: views that are DENSE then are so as a whole,
-// the others are read element by element, or twice for a pack where a row repeats one.
+// the others are read element by element, with ROW those of a row from one address on.
 #include <kiln/activate.h>
 #include <kiln/pack.h>
 
@@ -75,16 +75,14 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
     if (inner == DENSE) {                                                                          \
         pack_load(T, V, x##_all[s], x##_from, PACK_PLACE(s, k));                                   \
     } else if (FLAT) {                                                                             \
-        i64 here = nest_place(&n, RANK - 1, at[s], k), there = nest_place(&n, RANK - 1, next, k);  \
-        if (inner == BROADCAST) {                                                                  \
-            pack_number(T) one = pack_get(T, x##_from[here]);                                      \
-            pack_number(T) two = own < V ? pack_get(T, x##_from[there]) : one;                     \
+        i64 step = inner == BROADCAST ? 0 : inner == ROW ? 1 : n.strides[k][RANK - 1];             \
+        i64 here = nest_place(&n, RANK - 1, at[s], k) + (i64)at[s][RANK - 1] * step;               \
+        if (own >= V) {                                                                            \
             FOR_ELEMENTS(i)                                                                        \
-            x##_all[s][i] = i < own ? one : two;                                                   \
+            x##_all[s][i] = pack_get(T, x##_from[here + (i64)i * step]);                           \
         } else {                                                                                   \
-            i64 step = n.strides[k][RANK - 1];                                                     \
-            here += (i64)at[s][RANK - 1] * step;                                                   \
-            there -= (i64)own * step;                                                              \
+            nest_find(&n, RANK, element + own, next);                                              \
+            i64 there = nest_place(&n, RANK - 1, next, k) - (i64)own * step;                       \
             FOR_ELEMENTS(i)                                                                        \
             x##_all[s][i] = pack_get(T, x##_from[(i < own ? here : there) + (i64)i * step]);       \
         }                                                                                          \
@@ -92,15 +90,13 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
         FOR_ELEMENTS(i)                                                                            \
         x##_all[s][i] = pack_get(T, x##_from[place(&n, at[s], k, inner)]);                         \
     }
-    FOR_PACKS(s)
-    nest_find(&n, RANK, (first + s * THREADS) * (FLAT ? V : 1), at[s]);
+    _Pragma("unroll") for (u32 s = 0; s < PER; s++)
+        nest_find(&n, RANK, (first + s * THREADS) * (FLAT ? V : 1), at[s]);
     kernel_wait_previous();
     FOR_PACKS(s)
     {
         u64 element = (first + s * THREADS) * (FLAT ? V : 1);
         u32 own = FLAT ? (u32)(n.sizes[RANK - 1] - at[s][RANK - 1]) : 0; // elements of this row
-        if (FLAT)
-            nest_find(&n, RANK, element + own, next);
         OPERANDS
     }
 #undef OPERAND

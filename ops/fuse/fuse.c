@@ -284,7 +284,7 @@ static kiln_status make_views(kiln *k, job *j)
 // --- the kernel's text
 static const char *inner_of(const job *j, uint32_t view)
 {
-    static const char *const names[] = {"BROADCAST", "DENSE", "STRIDED"};
+    static const char *const names[] = {"BROADCAST", "DENSE", "STRIDED", "ROW"};
     return names[j->packs.inner[view]];
 }
 
@@ -526,7 +526,7 @@ static kiln_status run_map(kiln *k, job *j)
 {
     op_nest nest;
     op_nest_make(j->views, j->inputs + j->outputs, &nest);
-    limit_width(j, &nest, op_nest_spread(k, &j->views[0]));
+    limit_width(j, &nest, op_nest_spread(k, &nest));
     op_nest_pack_flat(&nest, j->views, j->inputs, &j->packs);
     uint32_t per = j->inputs == 1 && j->packs.argument.packs >= MANY && nest.rank == 1 ? 4 : 1;
     op_request r = {.program = &map_program, .context = j};
