@@ -18,6 +18,8 @@
 //     raw[k] = pack_fetch(bf16, 8, x, i);
 //     pack_open(bf16, 8, v, raw[k]);
 //
+// pack_round(bf16, 8, v) makes of numbers what they would be as elements; not for small integers.
+//
 // T and n may be macros. pack_get(T, p) is the number of one element, pack_put(T, v) the element,
 // pack_convert(T, x) the number that any x becomes in an element: of bool 1 for all but 0.
 #ifndef KILN_PACK_H
@@ -36,6 +38,7 @@
 #define pack_open(T, n, to, raw)         PACK_NAME(pack_open, T, n)(to, raw)
 #define pack_load(T, n, to, from, i)     PACK_NAME(pack_load, T, n)(to, from, i)
 #define pack_store(T, n, to, i, from)    PACK_NAME(pack_store, T, n)(to, i, from)
+#define pack_round(T, n, numbers)        PACK_NAME(pack_round, T, n)(numbers)
 #define PACK(T, n)                       PACK_JOIN(PACK_OF_, T)(T, n)
 
 #define PACK_JOIN(a, b)    PACK_JOIN_(a, b)
@@ -152,6 +155,11 @@
         _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                                                            \
             p.e[k] = PACK_PUT_##T(from[k]);                                                        \
         ((pack_##T##_##n *)to)[i] = p;                                                             \
+    }                                                                                              \
+    static inline void pack_round_##T##_##n(PACK_NUMBER_##T *v)                                    \
+    {                                                                                              \
+        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                            \
+            v[k] = PACK_GET_##T(PACK_PUT_##T(v[k]));                                               \
     }
 
 // Bytes and 16-bit integers travel as words, too, but on the cpu device: there the C compiler makes
@@ -258,6 +266,14 @@
         _Pragma("unroll") for (u32 k = 0; k < (n) / 2; k++)                                                                      \
             p.e[k] = pair(from[2 * k], from[2 * k + 1]);                                           \
         ((pack_##T##_##n *)to)[i] = p;                                                             \
+    }                                                                                              \
+    static inline void pack_round_##T##_##n(f32 *v)                                                \
+    {                                                                                              \
+        _Pragma("unroll") for (u32 k = 0; k < (n); k += 2) {                                       \
+            u32 w = pair(v[k], v[k + 1]);                                                          \
+            v[k] = PACK_LOW_##T(w);                                                                \
+            v[k + 1] = PACK_HIGH_##T(w);                                                           \
+        }                                                                                          \
     }
 // clang-format on
 

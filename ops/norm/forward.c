@@ -53,7 +53,8 @@ static void load_all_x(f32 v[PER][V], const T *x_from, i64 x, const T *residual,
             f32 more[V];
             pack_open(T, V, more, of_residual[p]);
             FOR_ELEMENTS(i)
-                v[p][i] = pack_get(T, pack_put(T, v[p][i] + more[i]));
+                v[p][i] += more[i];
+            pack_round(T, V, v[p]);
         }
 }
 #else
@@ -111,7 +112,7 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
         f32 part = 0;
         FOR_ELEMENTS(i) {
             v[p][i] -= mean;
-            part += v[p][i] * v[p][i];
+            part = fma(v[p][i], v[p][i], part);
         }
         squares += part;
     }
@@ -138,7 +139,7 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
     FOR_LONG(at, packs) {
         load_x(v, x_from, x, residual, r, at, &n);
         FOR_ELEMENTS(i)
-            squares += (v[i] - mean) * (v[i] - mean);
+            squares = fma(v[i] - mean, v[i] - mean, squares);
     }
     f32 scale = rsqrt(row_sum(squares, 1) * share + eps);
     FOR_LONG(at, packs) {
@@ -155,8 +156,10 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
             load(b, bias, 0, at, B, &n);
         FOR_ELEMENTS(i) {
             y[i] *= scale;
-            y[i] = HAS_WEIGHT ? y[i] * w[i] : y[i];
-            y[i] = HAS_BIAS ? y[i] + b[i] : y[i];
+            y[i] = HAS_WEIGHT && HAS_BIAS ? fma(y[i], w[i], b[i])
+                   : HAS_WEIGHT           ? y[i] * w[i]
+                   : HAS_BIAS             ? y[i] + b[i]
+                                          : y[i];
         }
         store(to, out, at, OUT, &n, y);
     }

@@ -1,8 +1,6 @@
 // kiln_norm_forward and kiln_norm_backward: layer norm and root mean square norm of rows along an
 // axis. Backward is one launch for x (backward.c) and one for weight and bias (columns.c).
-#include "kiln/ops.h"
-
-#include "ops/rows.h"
+#include "ops/norm/host_short.h"
 
 #define AXES "ops/norm/axes.def"
 #include "ops/axes.h"
@@ -35,6 +33,8 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
         return op_refuse(k, call, "'residual' and 'sum' go together: one has no buffer");
     status = begin(k, &c, d->eps);
     if (status || c.is_empty)
+        return status;
+    if (norm_short(k, d, c.is_in_place, &status))
         return status;
     op_rows_plan(&c, &forward, COUNT(o), 4, 4); // x, weight, bias, residual
     op_set(&c.request, RMS, d->is_rms);
