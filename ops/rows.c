@@ -129,13 +129,19 @@ kiln_status op_rows_launch(kiln *k, const op_rows *rows, const op_request *r, co
     if (!status && rows->blocks > INT32_MAX)
         return error_set(k, KILN_E_LAUNCH, K6015, "%llu rows are too many for one launch",
                          (unsigned long long)rows->rows);
-    return status ? status
-                  : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)rows->blocks},
-                                                    .args = args,
-                                                    .arg_count = count,
-                                                    .stream = stream,
-                                                    .overlaps_previous = kernel->overlaps});
+    if (status)
+        return status;
+    uint64_t blocks = rows->blocks;
+    if (rows->takes_several) {
+        uint64_t rounds = (blocks + kernel->resident - 1) / kernel->resident;
+        blocks = (blocks + rounds - 1) / rounds;
+    }
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                           .args = args,
+                                                           .arg_count = count,
+                                                           .shared_bytes = kernel->shared_bytes,
+                                                           .stream = stream,
+                                                           .overlaps_previous = kernel->overlaps});
 }
 
 kiln_status op_rows_check(kiln *k, const char *call, const op_operand *o, size_t count,

@@ -14,6 +14,7 @@ typedef struct op_rows {
     bool is_across;          // lanes have neighbouring rows, warps share them
     uint32_t per;            // packs of a thread; 0: it walks over the row
     bool is_whole;           // a row is lanes * per packs
+    bool takes_several;      // no more blocks are launched than run at a time
     uint64_t rows, blocks;
     uint64_t columns;
 } op_rows;

@@ -4,7 +4,8 @@
 //
 // LANES threads have a row: one (the rows lie side by side), a warp or a part of it, or the block. They keep it in
 // registers, PER packs each, and read it once. A longer row (PER 0) is read twice: the maximum and
-// the sum are made together, a later maximum scales the sum so far.
+// the sum are made together, a later maximum scales the sum so far. With AHEAD a block takes rows one
+// after the other, and copies the next one into shared memory while it computes.
 #ifdef BACKWARD
 #    define NEST_OF 3
 #else
@@ -26,6 +27,34 @@ static inline f32 exp_below(f32 x)
 #    define IS_LOG 0
 #endif
 
+#ifdef AHEAD
+#    define EACH_ROW(rows) for (u64 row = row_of(); row < (rows); row += grid_dim_x())
+enum { SHARED_BYTES = PER * THREADS * 16 };
+dynamic_shared(raw, next_row);
+
+// The packs of this thread in a row that starts at `first`, copied to where only it reads.
+static inline void copy_row(const T *from, i64 first, u64 packs)
+{
+    const raw *at = (const raw *)from + (first + (i64)thread_x());
+    EACH_PACK(p)
+        if (WHOLE || is_pack(p, packs))
+            async_copy_16(next_row + (p * THREADS + thread_x()), at + p * THREADS);
+    async_commit();
+}
+
+static inline void take_row(raw *packs_of, u64 packs)
+{
+    async_wait(0);
+    EACH_PACK(p) {
+        packs_of[p] = (raw){};
+        if (WHOLE || is_pack(p, packs))
+            packs_of[p] = next_row[p * THREADS + thread_x()];
+    }
+}
+#else
+#    define EACH_ROW(rows)
+#endif
+
 #ifndef BACKWARD
 kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct nest n)
 {
@@ -36,41 +65,57 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
     kernel_wait_previous();
     if (!is_there)
         return;
-    f32 largest = -INFINITY, sum = 0;
 #    if PER
-    f32 v[PER][V];
-    raw of_a[PER];
-    fetch_all(of_a, a_from, a, 0, &n);
-    EACH_PACK(p)
-        pack_open(T, V, v[p], of_a[p]);
-    FOR_PACKS(p, packs)
-        FOR_ELEMENTS(i)
-            largest = max(largest, v[p][i]);
-    largest = row_max(largest, 0);
-    FOR_PACKS(p, packs) {
-        f32 part = 0;
-        FOR_ELEMENTS(i) {
-            f32 e = exp_below(v[p][i] - largest);
-            v[p][i] = IS_LOG ? v[p][i] - largest : e;
-            part += e;
+#        ifdef AHEAD
+    copy_row(a_from, a, packs);
+#        endif
+    EACH_ROW(n.rest) {
+        f32 largest = -INFINITY, sum = 0;
+        f32 v[PER][V];
+        raw of_a[PER];
+        const i64 to = r;
+#        ifdef AHEAD
+        take_row(of_a, packs);
+        if (row + grid_dim_x() < n.rest) {
+            nest_find(&n, RANK - 1, row + grid_dim_x(), index);
+            r = row_first(&n, index, 1);
+            copy_row(a_from, row_first(&n, index, 0), packs);
         }
-        sum += part;
-    }
-    sum = row_sum(sum, 1);
-    f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
-    FOR_PACKS(p, packs) {
-        FOR_ELEMENTS(i)
-            v[p][i] = IS_LOG ? v[p][i] - shift : v[p][i] * scale;
-        store(r_to, r, pack_of(p), 1, &n, v[p]);
+#        else
+        fetch_all(of_a, a_from, a, 0, &n);
+#        endif
+        EACH_PACK(p)
+            pack_open(T, V, v[p], of_a[p]);
+        FOR_PACKS(p, packs)
+            FOR_ELEMENTS(i)
+                largest = max(largest, v[p][i]);
+        largest = row_max(largest, 0);
+        FOR_PACKS(p, packs) {
+            f32 part = 0;
+            FOR_ELEMENTS(i) {
+                f32 e = exp_below(v[p][i] - largest);
+                v[p][i] = IS_LOG ? v[p][i] - largest : e;
+                part += e;
+            }
+            sum += part;
+        }
+        sum = row_sum(sum, 1);
+        f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
+        FOR_PACKS(p, packs) {
+            FOR_ELEMENTS(i)
+                v[p][i] = IS_LOG ? v[p][i] - shift : v[p][i] * scale;
+            store(r_to, to, pack_of(p), 1, &n, v[p]);
+        }
     }
 #    else
-    enum { AHEAD = V >= 4 ? 4 : 8 }; // packs that a thread loads at once
-    f32 v[AHEAD][V];
-    raw of_a[AHEAD];
-    for (u64 at = lane_of_row(); at < packs; at += AHEAD * LANES) {
-        fetch_some(of_a, AHEAD, a_from, a, at, 0, &n);
+    f32 largest = -INFINITY, sum = 0;
+    enum { TOGETHER = V >= 4 ? 4 : 8 }; // packs that a thread loads at once
+    f32 v[TOGETHER][V];
+    raw of_a[TOGETHER];
+    for (u64 at = lane_of_row(); at < packs; at += TOGETHER * LANES) {
+        fetch_some(of_a, TOGETHER, a_from, a, at, 0, &n);
         f32 before = largest, part = 0;
-        EACH_OF(p, AHEAD) {
+        EACH_OF(p, TOGETHER) {
             pack_open(T, V, v[p], of_a[p]);
             FOR_ELEMENTS(i) {
                 v[p][i] = at + p * LANES < packs ? v[p][i] : -INFINITY;
@@ -78,17 +123,17 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
             }
         }
         f32 base = largest == -INFINITY ? 0.0f : largest; // nothing but -inf so far
-        EACH_OF(p, AHEAD)
+        EACH_OF(p, TOGETHER)
             FOR_ELEMENTS(i)
                 part += exp_below(v[p][i] - base);
         sum = sum * exp_below(before - base) + part;
     }
-    f32 all = row_max(largest, 0), base = largest == -INFINITY ? all : largest;
-    sum = row_sum(largest == -INFINITY && all != -INFINITY ? 0.0f : sum * exp_below(base - all), 1);
+    f32 all = row_max(largest, 0);
+    sum = row_sum(largest == all ? sum : sum * exp_below(largest - all), 1);
     f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
-    for (u64 at = lane_of_row(); at < packs; at += AHEAD * LANES) {
-        fetch_some(of_a, AHEAD, a_from, a, at, 0, &n);
-        EACH_OF(p, AHEAD) {
+    for (u64 at = lane_of_row(); at < packs; at += TOGETHER * LANES) {
+        fetch_some(of_a, TOGETHER, a_from, a, at, 0, &n);
+        EACH_OF(p, TOGETHER) {
             pack_open(T, V, v[p], of_a[p]);
             FOR_ELEMENTS(i)
                 v[p][i] = IS_LOG ? v[p][i] - all - shift : exp_below(v[p][i] - all) * scale;

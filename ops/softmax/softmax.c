@@ -1,20 +1,39 @@
-// kiln_softmax_forward and kiln_softmax_backward: rows along an axis, one launch of kernel.c.
+// kiln_softmax_forward and kiln_softmax_backward: rows along an axis, one launch of kernel.c
+// or, where they lie side by side, of across.c.
 #include "kiln/ops.h"
 
-#include "ops/rows.h"
+#include "ops/softmax/host_across.h"
 
 #define AXES "ops/softmax/axes.def"
 #include "ops/axes.h"
 
 static const op_program program = OP_PROGRAM("ops/softmax/kernel.c", "softmax");
 
+// Rows of 16 bits that need the largest blocks: one fills an SM, and nobody else there would
+// compute while it loads. It takes several rows then, and copies the next one meanwhile. Those of
+// f32 are twice as many bytes, in which what a block waits for is lost.
+static bool is_ahead(kiln *k, const op_rows_call *c)
+{
+    enum { LARGEST = 1024, PACK = 16, STATIC_BYTES = 1024 };
+    const kiln_device_info *info;
+    const op_rows *r = &c->rows;
+    size_t size = kiln_type_size(kiln_view_type(*c->operands->view));
+    bool can_copy = k->caps.has_nv && (!k->caps.sm || k->caps.sm >= 80);
+    uint64_t bytes = (uint64_t)r->threads * r->per * PACK + STATIC_BYTES;
+    return can_copy && size == 2 && r->per && r->threads == LARGEST && r->lanes == LARGEST &&
+           !r->is_across && r->packs.width * size == PACK && bytes <= k->caps.shared_bytes &&
+           !op_device(k, &info) && r->rows > info->multiprocessors;
+}
+
 static kiln_status run(kiln *k, op_rows_call *c, bool is_log, kiln_stream *stream)
 {
     kiln_status status = op_rows_begin(k, c);
-    if (status || c->is_empty)
+    if (status || c->is_empty || softmax_across(k, c, is_log, stream, &status))
         return status;
     uint32_t rows = c->count - 1; // backward has two
     op_rows_plan(c, &program, c->count, 4 / rows, rows);
+    c->rows.takes_several = rows == 1 && is_ahead(k, c);
+    op_set(&c->request, AHEAD, c->rows.takes_several);
     op_set(&c->request, BACKWARD, c->count == 3);
     op_set(&c->request, LOG, is_log);
     return op_rows_run(k, c, stream);
