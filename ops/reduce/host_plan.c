@@ -121,15 +121,20 @@ static uint32_t width_of(const reduce_plan *p, const kiln_view *x)
 }
 
 // rows: `packs` of each of `results`. A warp has short rows, or a part of it; a block long ones.
-// Where there are many results, a thread of a short row has PER packs: it does less beside loading.
+// Where threads would be more than FEW, one of a short row has up to PER packs: it does less beside
+// loading.
 static void plan_rows(reduce_plan *p, uint64_t packs)
 {
-    bool is_many = p->results * packs >= (uint64_t)PER * FEW;
-    uint64_t lanes = power_of_two(least(is_many ? over(packs, PER) : packs, 32)), parts = 1;
+    uint64_t lanes = power_of_two(least(packs, 32)), parts = 1;
+    while (p->results * lanes > FEW && lanes > 1 && over(packs, lanes / 2) <= PER)
+        lanes /= 2;
     bool is_long = packs > 256 || (packs > 128 && p->results < 8192);
     if (is_long || (packs > 32 && p->results < 4096)) {
         lanes = least(power_of_two(over(packs, PER)), 512);
         lanes = lanes < 64 ? 64 : lanes;
+        // More threads have fewer packs each, as long as all of them run at the same time.
+        while (is_long && lanes < 512 && packs > 2 * lanes && p->results * lanes * 2 <= ROOM)
+            lanes *= 2;
         // Little more than there is room for: the rest would have the device for itself.
         bool is_loop = packs > lanes * PER;
         while (is_loop && lanes > 64 && p->results * lanes > ROOM && p->results * lanes < 4 * ROOM)
