@@ -45,7 +45,7 @@ SIZE_OF = {'bool': 1, 'i8': 1, 'u8': 1, 'i16': 2, 'u16': 2, 'i32': 4, 'u32': 4, 
 
 
 class Tensor(C.Structure):
-    _fields_ = [('name', C.c_char * 16), ('type', C.c_char * 8), ('role', C.c_int32), ('rank', C.c_int32), ('is_integer', C.c_int32),
+    _fields_ = [('name', C.c_char * 24), ('type', C.c_char * 8), ('role', C.c_int32), ('rank', C.c_int32), ('is_integer', C.c_int32),
                 ('has_gradient', C.c_int32), ('is_constant', C.c_int32), ('unused', C.c_int32), ('sizes', C.c_uint64 * 8),
                 ('low', C.c_double), ('high', C.c_double)]
 

@@ -9,7 +9,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef struct shim_tensor { // as class Tensor in ops.py
-    char name[16], type[8];
+    char name[24], type[8];
     int32_t role, rank, is_integer, has_gradient, is_constant, unused;
     uint64_t sizes[KILN_MAX_RANK];
     double low, high;
