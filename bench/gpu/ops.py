@@ -3,7 +3,7 @@
 
     python3 bench/gpu/ops.py [--build build] [--ops softmax,norm] [--types bf16] [--rounds 7] [--json bench/results/ops.json]
     python3 bench/gpu/ops.py --random 100 --seed 1    ops bound by memory on random sizes and types
-    python3 bench/gpu/ops.py --conv --random 16       convolutions of ANCHORS and ResNet-50, and 16 random ones, channels last, beside cuDNN
+    python3 bench/gpu/ops.py --conv --random 16       convolutions of ANCHORS and ResNet-50, and 16 random ones, beside cuDNN
     python3 bench/gpu/ops.py --dry            no GPU and no PyTorch: every case, made small, on the interpreter
 
 The cases are those that `kiln bench --list --json` prints. Both sides work on the same tensors with random numbers: Kiln through
@@ -96,7 +96,7 @@ class Library:
         self.so.ops_prepare.restype = C.c_void_p
         self.so.ops_call.argtypes = [C.c_void_p, C.c_int]
         self.so.ops_release.argtypes = [C.c_void_p]
-        self.so.ops_change.argtypes = [C.c_uint32, C.POINTER(C.c_uint64), C.c_int, C.c_uint32, C.c_double]
+        self.so.ops_change.argtypes = [C.c_uint32, C.POINTER(C.c_uint64), C.c_int, C.c_uint32, C.c_uint32, C.c_double]
         self.so.ops_change.restype = None
 
     def check(self, failed):
@@ -107,10 +107,10 @@ class Library:
         self.check(self.so.ops_open(device.encode(), None, stream))
 
     def change(self, row):
-        """sizes, option and alpha of a row that are not those of the suite's case"""
+        """sizes, option, axis and alpha of a row that are not those of the suite's case"""
         sizes = row.get('sizes', [])
-        option, alpha = row.get('option', (0, 0))
-        self.so.ops_change(len(sizes), (C.c_uint64 * max(len(sizes), 1))(*sizes), 'option' in row, option, alpha)
+        option, axis, alpha = row.get('option', (0, 0, 0))
+        self.so.ops_change(len(sizes), (C.c_uint64 * max(len(sizes), 1))(*sizes), 'option' in row, option, axis, alpha)
 
     def case(self, row, type_name, most_bytes):
         self.change(row)
@@ -243,8 +243,8 @@ def counterparts(torch, case, function, sets, is_backward):
         out = function(named)
         outs = out if isinstance(out, tuple) else (out,)
         given = [made[case.count + n] for n in range(case.count) if case.tensors[n].role == OUTPUT and made[case.count + n] is not None]
-        is_last = lambda o, g: g.dim() == 4 and ('last' in case.words() or o.shape != g.shape)
-        given = [g.permute(0, 3, 1, 2) if is_last(o, g) else g.reshape(o.shape) for o, g in zip(outs, given)]
+        is_last = lambda o, g: g.dim() > 2 and ('last' in case.words() or (g.dim() == 4 and o.shape != g.shape))
+        given = [g.movedim(-1, 1) if is_last(o, g) else g.reshape(o.shape) for o, g in zip(outs, given)]
         leaves = [named[k] for k in wanted]
         calls.append(lambda out=outs[:len(given)], leaves=leaves, given=given:
                      torch.autograd.grad(out, leaves, given, retain_graph=True, allow_unused=True))
@@ -309,8 +309,8 @@ def compare(torch, case, made, call):
     first = next(n for n in range(case.count) if case.tensors[n].role == OUTPUT)
     want = call()
     want = want[0] if isinstance(want, tuple) else want
-    if want.dim() == 4 and ('last' in case.words() or tuple(want.shape) != case.tensors[first].shape()):
-        want = want.permute(0, 2, 3, 1)
+    if want.dim() > 2 and ('last' in case.words() or (want.dim() == 4 and tuple(want.shape) != case.tensors[first].shape())):
+        want = want.movedim(1, -1)
     want, got = want.double().reshape(-1), made[first].double().reshape(-1)
     if want.numel() != got.numel():
         return None
@@ -353,14 +353,17 @@ RESNET = [(128, 28, 128, 3, 1), (3, 224, 64, 7, 2), (64, 56, 64, 1, 1), (64, 56,
           (2048, 7, 512, 1, 1)]
 
 
-def conv_row(listed, batch, channels, size, outputs, window, stride, dilation=1, groups=1):
+LAST = 4  # of a convolution's axis: channels last
+
+
+def conv_row(listed, batch, channels, size, outputs, window, stride, dilation=1, groups=1, space=2, axis=LAST, type_name='f16'):
     row = next(r for r in listed if r['op'] == 'conv')
     reach = dilation * (window - 1)
     pad = reach // 2
     option = groups << 10 | window << 19 | stride << 23 | dilation << 25 | pad << 27 | pad << 29
-    places = batch * ((size + 2 * pad - reach - 1) // stride + 1) ** 2
-    return dict(row, sizes=[batch, channels, size, size], option=(option, outputs), types=['f16'], backward=True,
-                flops=2 * places * outputs * channels // groups * window ** 2)
+    places = batch * ((size + 2 * pad - reach - 1) // stride + 1) ** space
+    return dict(row, sizes=[batch, channels] + [size] * space, option=(option, axis, outputs), types=[type_name], backward=True,
+                flops=2 * places * outputs * channels // groups * window ** space)
 
 
 def conv_rows(listed, batch):
@@ -368,27 +371,33 @@ def conv_rows(listed, batch):
 
 
 def random_conv_rows(listed, count, seed):
-    """convolutions of any network: batches, channels, sizes, windows, strides, dilations and groups at random; every fourth one is depthwise
-    or has groups, every eighth reads a picture"""
+    """convolutions of any network: batches, channels, sizes, windows, strides and dilations at random. Of eight, two have groups, one of
+    which is depthwise, one reads a picture, one has odd channels, and one is of one dimension; every third is not channels last; one in
+    five is bf16, one in five f32"""
     draw = random.Random(seed)
+    wide = lambda: draw.choice([8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512])
     rows = []
     while len(rows) < count:
-        n = len(rows)
-        batch, size = draw.choice([1, 2, 4, 8, 16, 32, 64]), draw.choice([7, 8, 13, 14, 16, 20, 28, 32, 40, 56, 64, 80, 112])
-        window, stride = draw.choice([1, 3, 3, 3, 5, 7]), draw.choice([1, 1, 2])
-        dilation = 2 if window == 3 and draw.random() < 0.15 else 1
-        wide = lambda: draw.choice([8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768])
-        channels, outputs, groups = wide(), wide(), 1
-        if n % 4 == 3 and n % 8 == 3:
+        kind, axis = len(rows) % 8, LAST if len(rows) % 3 != 2 else 0
+        type_name = {1: 'bf16', 3: 'f32'}.get(len(rows) % 5, 'f16')
+        batch, size = draw.choice([1, 1, 2, 4, 8, 16, 32, 64]), draw.choice([7, 8, 13, 14, 16, 20, 28, 32, 40, 56, 64, 80, 112])
+        window, stride = draw.choice([1, 2, 3, 3, 3, 4, 5, 7]), draw.choice([1, 1, 1, 2, 2, 3])
+        dilation = draw.choice([2, 3]) if window == 3 and draw.random() < 0.2 else 1
+        channels, outputs, groups, space = wide(), wide(), 1, 2
+        if kind == 3:
             outputs = groups = channels = draw.choice([32, 96, 144, 256, 384, 480])
-        elif n % 4 == 3:
+        elif kind == 7:
             groups = draw.choice([2, 4, 8, 32])
             channels = outputs = groups * draw.choice([4, 8, 16, 32, 64])
-        elif n % 8 == 5:
+        elif kind == 5:
             channels = draw.choice([1, 3, 4])
-        row = conv_row(listed, batch, channels, size, outputs, window, stride, dilation, groups)
-        bytes_of = 2 * batch * size * size * (channels + outputs)
-        if 1e6 < row['flops'] < 1e11 and bytes_of < 3e8:
+        elif kind == 1:
+            channels, outputs = draw.randint(3, 512), draw.randint(3, 512)
+        elif kind == 6:
+            space, size = 1, size * size
+        row = conv_row(listed, batch, channels, size, outputs, window, stride, dilation, groups, space, axis, type_name)
+        bytes_of = SIZE_OF[type_name] * batch * size ** space * (channels + outputs)
+        if 1e6 < row['flops'] < (1e10 if type_name == 'f32' else 1e11) and bytes_of < 2e8:
             rows.append(dict(row, is_random=True))
     return rows
 
@@ -528,6 +537,7 @@ def main():
     jobs = [job for job in jobs if not had or identity(library, job) not in had]
     warmers = start_warming(options) if not options.warm and options.workers else []
     torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = False  # f32 is f32
     torch.cuda.init()
     gpu = Torch(torch)
     with torch.cuda.stream(gpu.stream):

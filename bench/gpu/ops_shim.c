@@ -32,13 +32,14 @@ static kiln *device;
 static op_case other; // what ops_change has set
 static bool has_sizes, has_option;
 
-// Sizes (rank 0: its own), option and alpha (where has_new_option is set) of the cases from now on.
+// Sizes (rank 0: its own), and option, axis and alpha (where has_new_option is set) of the cases
+// from now on.
 EXPORT void ops_change(uint32_t rank, const uint64_t *sizes, int has_new_option, uint32_t option,
-                       double alpha)
+                       uint32_t axis, double alpha)
 {
     has_sizes = rank != 0;
     has_option = has_new_option != 0;
-    other = (op_case){.rank = rank, .option = option, .alpha = alpha};
+    other = (op_case){.rank = rank, .option = option, .axis = axis, .alpha = alpha};
     memcpy(other.sizes, sizes, rank * sizeof *sizes);
 }
 
@@ -51,6 +52,7 @@ static op_case case_of(const op_suite *s, int index, kiln_type type, double most
     }
     if (has_option) {
         c.option = other.option;
+        c.axis = other.axis;
         c.alpha = other.alpha;
     }
     return suite_fitted(s, c, type, most_bytes);

@@ -73,7 +73,8 @@ def pool(F, words):
 def conv(F, words):
     stride, pad = int(words_after(words, 'stride') or 1), int((words_after(words, 'pad') or '0').split('+')[0])
     groups, dilation = int(words_after(words, 'groups') or 1), int(words_after(words, 'dilation') or 1)
-    return lambda t: F.conv2d(last_to_first(t['x'], words), last_to_first(t['weight'], words), t.get('bias'), stride, pad, dilation, groups)
+    own = lambda t: F.conv1d if t['x'].dim() == 3 else F.conv2d
+    return lambda t: own(t)(last_to_first(t['x'], words), last_to_first(t['weight'], words), t.get('bias'), stride, pad, dilation, groups)
 
 
 def batch_norm(F, words, case):
