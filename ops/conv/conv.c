@@ -9,6 +9,10 @@
 #define AXES "ops/conv/axes.def"
 #include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/conv/direct.c", "conv"),
+                        tiled = OP_PROGRAM("ops/conv/tiled.c", "conv_tiled"),
+                        tiled_weights =
+                            OP_PROGRAM("ops/conv/tiled_weights.c", "conv_tiled_weights"),
+                        tiled_join = OP_PROGRAM("ops/conv/tiled_weights.c", "conv_tiled_join"),
                         depthwise = OP_PROGRAM("ops/conv/depthwise.c", "conv_depthwise");
 
 enum { THREADS = 256, WARPS = THREADS / 32, STAGED_BYTES = 32768 }; // the last: of depthwise.c
@@ -127,6 +131,94 @@ static void set_depthwise(kiln *k, const conv_job *j, const kiln_view *from, con
     op_set(r, STAGED, width > 1 && bytes <= STAGED_BYTES);
 }
 
+static uint64_t tiles_of(const op_window *w, uint32_t groups, uint64_t m, uint64_t n)
+{
+    return (w->batch + m - 1) / m * ((w->per_group + n - 1) / n) * groups;
+}
+
+// Many results with long sums: blocks have tiles of them. Returns the blocks; 0: they do not.
+static uint64_t set_tiled(kiln *k, const conv_job *j, const op_window *w, op_request *r)
+{
+    enum { LEAST = 16, LEAST_LENGTH = 8, LEAST_PLACES = 32, DEPTH = 16, PLAYED = 2 };
+    uint64_t length = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2] * w->terms;
+    const kiln_device_info *info;
+    if (!k->caps.has_nv || j->type == KILN_F64 || w->per_group < LEAST || length < LEAST_LENGTH ||
+        length > INT32_MAX || w->batch < LEAST_PLACES || op_device(k, &info))
+        return 0;
+    uint32_t all = info->multiprocessors ? info->multiprocessors : PLAYED, m = 128, n = 64;
+    if (tiles_of(w, j->groups, m, n) < 2 * all)
+        m = 64;
+    if (w->per_group <= 32 || tiles_of(w, j->groups, m, n) < all)
+        m = n = 32;
+    r->program = &tiled;
+    op_set(r, BM, m);
+    op_set(r, BN, n);
+    op_set(r, TO_LAST, w->to[1] == 1);
+    op_set(r, CHANNELS_LAST, w->from[1] == 1);
+    op_set(r, WEIGHT_LAST, w->weight[0] == 1);
+    op_set(r, FLAT, w->terms % DEPTH != 0);
+    return tiles_of(w, j->groups, m, n);
+}
+
+static void begin_slide(const conv_job *j, bool is_inverse, op_window *w)
+{
+    const kiln_view *from = is_inverse ? j->small.view : j->large.view;
+    const kiln_view *to = is_inverse ? j->large.view : j->small.view;
+    begin(j, from, to, w);
+    w->count = kiln_view_count(*to);
+    w->channels = (uint32_t)to->sizes[1];
+    w->per_group = w->channels / j->groups;
+    w->terms = (uint32_t)from->sizes[1] / j->groups;
+    int64_t small = w->weight[0], large = w->weight[1];
+    w->weight[0] = is_inverse ? large : small;
+    w->weight[1] = is_inverse ? small : large;
+    w->group = small * (int64_t)(j->small.view->sizes[1] / j->groups);
+}
+
+// tiled.c reads weights [group, taps…, channel of the terms, of the results] best: f32 elements of
+// a copy; 0: there is none.
+static uint64_t packed_elements(kiln *k, const conv_job *j, bool is_inverse)
+{
+    op_request r = {0};
+    op_window w;
+    if (j->type != KILN_F32 || !kiln_view_count(*j->large.view) || !kiln_view_count(*j->small.view))
+        return 0;
+    begin_slide(j, is_inverse, &w);
+    return w.weight[0] != 1 && set_tiled(k, j, &w, &r) ? kiln_view_count(*j->weight.view) : 0;
+}
+
+static kiln_status pack_weights(kiln *k, const conv_job *j, op_window *w, kiln_view *out)
+{
+    const kiln_view *from = j->weight.view;
+    uint32_t results = from->rank, terms = from->rank - 1;
+    int64_t strides[KILN_MAX_RANK];
+    view_strides(from, strides);
+    kiln_view v = *from;
+    v.rank = from->rank + 1;
+    v.has_strides = true;
+    v.sizes[0] = j->groups;
+    v.strides[0] = w->group;
+    for (uint32_t d = 2; d < from->rank; d++) {
+        v.sizes[d - 1] = from->sizes[d];
+        v.strides[d - 1] = strides[d];
+    }
+    v.sizes[terms] = w->terms;
+    v.strides[terms] = w->weight[1];
+    v.sizes[results] = w->per_group;
+    v.strides[results] = w->weight[0];
+    *out = kiln_view_of(j->workspace.buffer, v.rank, v.sizes);
+    out->first = j->workspace.first;
+    w->weight[0] = 1;
+    w->weight[1] = w->per_group;
+    w->weight[4] = (int64_t)w->terms * w->per_group;
+    w->weight[3] = w->weight[4] * w->taps[2];
+    w->weight[2] = w->weight[3] * w->taps[1];
+    w->group = w->weight[2] * w->taps[0];
+    return kiln_elementwise_forward(
+        k,
+        &(kiln_elementwise_desc){.op = KILN_EW_COPY, .in = {v}, .out = *out, .stream = j->stream});
+}
+
 // From the large tensor to the small one, or back.
 static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
 {
@@ -136,22 +228,19 @@ static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
     bool has_bias = j->bias.view && j->bias.view->buffer;
     op_request r = {.program = &program};
     op_window w;
+    kiln_view packed;
     if (!kiln_view_count(*to))
         return KILN_OK;
     bool is_done;
     kiln_status status = conv_tensor_slide(k, j, is_inverse, &is_done);
     if (status || is_done)
         return status;
-    begin(j, from, to, &w);
-    w.count = kiln_view_count(*to);
-    w.channels = (uint32_t)to->sizes[1];
-    w.per_group = w.channels / j->groups;
-    w.terms = (uint32_t)from->sizes[1] / j->groups;
-    int64_t small = w.weight[0], large = w.weight[1];
-    w.weight[0] = is_inverse ? large : small;
-    w.weight[1] = is_inverse ? small : large;
-    w.group = small * (int64_t)(j->small.view->sizes[1] / j->groups);
+    begin_slide(j, is_inverse, &w);
     w.other[0] = has_bias ? kiln_view_stride(*j->bias.view, 0) : 0;
+    if (j->workspace.buffer && packed_elements(k, j, is_inverse)) {
+        status = pack_weights(k, j, &w, &packed);
+        views[1] = &packed;
+    }
     set_axes(j, &r);
     op_set(&r, INVERSE, is_inverse);
     op_set(&r, HAS_BIAS, has_bias);
@@ -162,8 +251,42 @@ static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
         set_depthwise(k, j, from, to, &w, &r);
     op_set(&r, LONG, w.count > INT32_MAX);
     op_set(&r, CHANNELS_LAST, w.to[1] == 1 || w.to[1] == -1);
-    return op_window_launch(k, j->call, &r, &w, views, has_bias ? 4 : 3,
-                            (w.count + THREADS - 1) / THREADS, j->stream);
+    uint64_t blocks = set_tiled(k, j, &w, &r);
+    return status
+               ? status
+               : op_window_launch(k, j->call, &r, &w, views, has_bias ? 4 : 3,
+                                  blocks ? blocks : (w.count + THREADS - 1) / THREADS, j->stream);
+}
+
+// f32 elements of the parts of tiled_weights.c; 0: it is not for this.
+static uint64_t tiled_parts(kiln *k, const conv_job *j)
+{
+    enum { PARTS = 32, LEAST = 16, LEAST_LENGTH = 8, LEAST_PLACES = 64, MOST = 1 << 24 };
+    const kiln_view *w = j->weight.view, *small = j->small.view;
+    uint64_t count = kiln_view_count(*w);
+    bool is_long = count && kiln_view_count(*small) / small->sizes[1] >= LEAST_PLACES;
+    return k->caps.has_nv && j->type == KILN_F32 && is_long && w->sizes[0] / j->groups >= LEAST &&
+                   count / w->sizes[0] >= LEAST_LENGTH && count <= MOST / PARTS
+               ? count * PARTS
+               : 0;
+}
+
+static kiln_status run_tiled_weights(kiln *k, const conv_job *j, const op_window *w,
+                                     const kiln_view *large, const kiln_view *small, op_request *r)
+{
+    enum { PARTS = 32, TILE = 64, EACH = 4 };
+    const kiln_view *views[] = {large, small, &j->workspace},
+                    *joined[] = {&j->workspace, j->weight.view};
+    uint64_t taps = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2],
+             tiles = (w->terms * taps + TILE - 1) / TILE * ((w->per_group + TILE - 1) / TILE);
+    r->program = &tiled_weights;
+    op_set(r, FLAT, w->terms % EACH != 0);
+    kiln_status status =
+        op_window_launch(k, j->call, r, w, views, 3, tiles * j->groups * PARTS, j->stream);
+    r->program = &tiled_join;
+    op_set(r, JOIN, true);
+    return status ? status
+                  : op_window_launch(k, j->call, r, w, joined, 2, (w->count + 31) / 32, j->stream);
 }
 
 static kiln_status run_weights(kiln *k, const conv_job *j, const kiln_view *large,
@@ -183,8 +306,10 @@ static kiln_status run_weights(kiln *k, const conv_job *j, const kiln_view *larg
     w.terms = (uint32_t)j->weight.view->sizes[1];
     w.group = w.weight[0] * w.per_group;
     set_axes(j, &r);
-    op_set(&r, WEIGHTS, true);
     op_set(&r, LONG, w.count > INT32_MAX || w.batch > INT32_MAX);
+    if (tiled_parts(k, j) && j->workspace.buffer)
+        return run_tiled_weights(k, j, &w, large, small, &r);
+    op_set(&r, WEIGHTS, true);
     return w.count ? op_window_launch(k, j->call, &r, &w, views, 3, (w.count + WARPS - 1) / WARPS,
                                       j->stream)
                    : KILN_OK;
@@ -227,6 +352,24 @@ static kiln_status check_kernel(kiln *k, const conv_job *j, const kiln_view *wor
     return status;
 }
 
+// A job whose tensors have their channels last, as far as that is possible.
+typedef struct relaid {
+    conv_job job; // points into this struct
+    kiln_view large, small, dx;
+    uint64_t elements;
+} relaid;
+
+static void relay(kiln *k, const conv_job *j, relaid *out)
+{
+    out->elements = 0;
+    out->large = conv_relay(k, j, j->large.view, j->large.is_result, &out->elements);
+    out->small = conv_relay(k, j, j->small.view, j->small.is_result, &out->elements);
+    out->job = *j;
+    out->job.large.view = &out->large;
+    out->job.small.view = &out->small;
+    out->job.workspace.first += out->elements;
+}
+
 // Checks the call; `needed` are the elements of its workspace.
 static kiln_status prepare(kiln *k, const char *call, const kiln_conv_desc *d, conv_job *j,
                            uint64_t *needed)
@@ -258,7 +401,10 @@ static kiln_status prepare(kiln *k, const char *call, const kiln_conv_desc *d, c
         status = check_bias(k, j, &o[3], d->out.sizes[1]);
     if (status)
         return status;
-    *needed = conv_tensor_workspace(k, j, d->is_transposed);
+    relaid r;
+    relay(k, j, &r);
+    *needed = r.elements + conv_tensor_workspace(k, &r.job, d->is_transposed) +
+              packed_elements(k, &r.job, d->is_transposed);
     return check_kernel(k, j, &d->workspace, o, COUNT(o), *needed);
 }
 
@@ -278,8 +424,28 @@ kiln_status kiln_conv_forward(kiln *k, const kiln_conv_desc *d)
 {
     conv_job j;
     uint64_t needed;
+    relaid r;
     kiln_status status = prepare(k, "kiln_conv_forward", d, &j, &needed);
-    return status ? status : slide(k, &j, d->is_transposed);
+    if (status || !d->workspace.buffer)
+        return status ? status : slide(k, &j, d->is_transposed);
+    relay(k, &j, &r);
+    const kiln_view *x = d->is_transposed ? &r.small : &r.large,
+                    *out = d->is_transposed ? &r.large : &r.small;
+    status = conv_relay_copy(k, &j, &d->x, x);
+    if (!status)
+        status = slide(k, &r.job, d->is_transposed);
+    return status ? status : conv_relay_copy(k, &j, out, &d->out);
+}
+
+// by_x: the job whose result is the gradient by x.
+static void relay_backward(kiln *k, const conv_job *j, const kiln_conv_backward_desc *d,
+                           relaid *out, conv_job *by_x)
+{
+    relay(k, j, out);
+    out->dx = conv_relay(k, j, &d->dx, true, &out->elements);
+    out->job.workspace.first = j->workspace.first + out->elements;
+    *by_x = out->job;
+    (d->is_transposed ? &by_x->small : &by_x->large)->view = &out->dx;
 }
 
 static kiln_status prepare_backward(kiln *k, const char *call, const kiln_conv_backward_desc *d,
@@ -313,10 +479,17 @@ static kiln_status prepare_backward(kiln *k, const char *call, const kiln_conv_b
         status = check_bias(k, j, &o[5], d->dout.sizes[1]);
     if (status)
         return status;
-    uint64_t to_x = d->dx.buffer ? conv_tensor_workspace(k, j, !d->is_transposed) : 0;
+    relaid r;
+    conv_job by_x;
+    relay_backward(k, j, d, &r, &by_x);
+    uint64_t to_x = d->dx.buffer ? conv_tensor_workspace(k, &by_x, !d->is_transposed) +
+                                       packed_elements(k, &by_x, !d->is_transposed)
+                                 : 0;
     uint64_t to_weight =
-        d->dweight.buffer ? conv_tensor_weights_workspace(k, j, j->large.view, j->small.view) : 0;
-    *needed = to_x > to_weight ? to_x : to_weight;
+        d->dweight.buffer ? conv_tensor_weights_workspace(k, &r.job, &r.large, &r.small) : 0;
+    if (d->dweight.buffer && tiled_parts(k, j))
+        to_weight = tiled_parts(k, j);
+    *needed = r.elements + (to_x > to_weight ? to_x : to_weight);
     return check_kernel(k, j, &d->workspace, o, COUNT(o), *needed);
 }
 
@@ -337,16 +510,35 @@ kiln_status kiln_conv_backward(kiln *k, const kiln_conv_backward_desc *d)
 {
     conv_job j;
     uint64_t needed;
+    relaid r;
+    conv_job to_x, to_weight;
     kiln_status status = prepare_backward(k, "kiln_conv_backward", d, &j, &needed);
-    if (!status && d->dx.buffer) {
-        conv_job to_x = j;
-        (d->is_transposed ? &to_x.small : &to_x.large)->view = &d->dx;
-        status = slide(k, &to_x, !d->is_transposed);
+    if (status)
+        return status;
+    if (d->workspace.buffer) {
+        relay_backward(k, &j, d, &r, &to_x);
+        if (d->dweight.buffer)
+            status = conv_relay_copy(k, &j, &d->x, d->is_transposed ? &r.small : &r.large);
+        if (!status && (d->dx.buffer || d->dweight.buffer))
+            status = conv_relay_copy(k, &j, &d->dout, d->is_transposed ? &r.large : &r.small);
+        to_weight = r.job;
+    } else {
+        to_x = to_weight = j;
+        r.dx = d->dx;
+        (d->is_transposed ? &to_x.small : &to_x.large)->view = &r.dx;
     }
-    if (!status && d->dweight.buffer) {
-        conv_job to_weight = j;
-        to_weight.weight.view = &d->dweight;
-        status = run_weights(k, &to_weight, j.large.view, j.small.view);
-    }
+    to_weight.weight.view = &d->dweight;
+    bool is_inverse = !d->is_transposed;
+    if (d->dx.buffer && d->dweight.buffer && kiln_view_count(d->dx) &&
+        conv_tensor_is_beside(k, &to_x, is_inverse, &to_weight)) {
+        to_x.is_late = true;
+        to_weight.beside = &to_x;
+        to_weight.beside_is_inverse = is_inverse;
+    } else if (!status && d->dx.buffer)
+        status = slide(k, &to_x, is_inverse);
+    if (!status && d->dweight.buffer)
+        status = run_weights(k, &to_weight, to_weight.large.view, to_weight.small.view);
+    if (!status && d->dx.buffer)
+        status = conv_relay_copy(k, &j, &r.dx, &d->dx);
     return status || !d->dbias.buffer ? status : run_bias(k, &j, &d->dout, &d->dbias);
 }

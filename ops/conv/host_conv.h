@@ -19,7 +19,12 @@ typedef struct conv_job {
     kiln_conv_kernel kernel;
     kiln_view workspace;
     kiln_stream *stream;
-    conv_fold fold; // of the weights
+    conv_fold fold;       // of the weights
+    bool has_wide_weight; // the weights are results that have more channels than there are
+    bool is_late; // it runs beside the kernel before it, and reads nothing of what that writes
+    const struct conv_job
+        *beside; // of the gradient by the weights: that by the operand, which is late
+    bool beside_is_inverse;
 } conv_job;
 
 // The value of the axes T and BIAS.
@@ -29,6 +34,9 @@ uint32_t conv_type_axis(kiln_type type);
 kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool *is_done);
 kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,
                                 const kiln_view *small, bool *is_done);
+// Can the gradient by the operand run beside that by the weights?
+bool conv_tensor_is_beside(kiln *k, const conv_job *to_x, bool is_inverse,
+                           const conv_job *to_weight);
 // Channels that are no multiple of 8 (host_wide.c): a job with more of them, of zeros, or with the
 // taps of a row as channels. `from` is the operand, `which` the dimension of the weights that has
 // its channels; without has_weights the weights are results. The first `elements` f32 of the
@@ -46,6 +54,17 @@ kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32
 // result is `from`, to be copied.
 bool conv_has_thin_result(kiln *k, const conv_job *j, bool is_inverse);
 kiln_status conv_widen_result(kiln *k, const conv_job *j, bool copies, conv_wide *out);
+// A tensor whose channels are not contiguous has a copy with the channels last in the workspace,
+// behind the first `elements` f32, where tensor cores can take that; else it stays. The copies are
+// made by the caller; nothing is done for a tensor that stays. An operand whose channels are no
+// multiple of 8 stays, too: conv_widen copies it.
+kiln_view conv_relay(kiln *k, const conv_job *j, const kiln_view *v, bool is_result,
+                     uint64_t *elements);
+kiln_status conv_relay_copy(kiln *k, const conv_job *j, const kiln_view *from, const kiln_view *to);
+// Channels are contiguous, and every place starts at a multiple of 16 bytes.
+bool conv_is_granular(const kiln_view *v);
+// Are there tensor cores for its type, and are they wanted?
+bool conv_tensor_is_possible(kiln *k, const conv_job *j);
 // Weights as a kernel takes them: [channel of the results, taps…, channel of the terms] in every
 // group. is_across: channels of terms and results have changed places.
 typedef struct conv_weights {
@@ -61,7 +80,8 @@ kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse,
 uint64_t conv_sm90_room(uint32_t multiprocessors, uint32_t share);
 // The gradient by the weights: where its sums go, as weights_put.h has it.
 typedef struct conv_weights_to {
-    uint32_t terms, lines[WINDOW_SPACE], taps[WINDOW_SPACE], channels, place, pair, pairs, is_whole;
+    uint32_t terms, lines[WINDOW_SPACE], taps[WINDOW_SPACE], channels, place, pair, rows, pairs,
+        is_whole;
     int64_t to[5];
 } conv_weights_to;
 conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to);

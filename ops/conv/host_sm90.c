@@ -28,6 +28,7 @@ typedef struct phase {
 typedef struct problem {
     op_window w; // of inverse ones: steps of the result from place to place of a phase, stride 1
     uint32_t groups, all_taps, blocks, images;
+    bool is_loose;
     int32_t tap_steps[WINDOW_SPACE];
     uint32_t first, phases_in_all, count; // phases: the first one, all, those of this launch
     phase phases[PHASES];
@@ -121,10 +122,10 @@ static const char *problem_of(kiln *k, const conv_job *j, bool is_inverse, uint3
         return "there are more than two dimensions of space, or no taps";
     if (j->groups > 1 && w->terms % K_TILE)
         return "the channels of several groups are not multiples of 64";
-    if (w->per_group % GRANULE || (to->buffer->address + to->first * 2) % 16 ||
-        !has_steps(w->to, w->to_space, to->sizes[0]) ||
-        !has_steps(w->from, w->from_space, from->sizes[0]))
+    if (!has_steps(w->from, w->from_space, from->sizes[0]) || w->to[1] != 1)
         return "channels of a tensor do not start at multiples of 16 bytes";
+    p->is_loose = w->per_group % GRANULE || (to->buffer->address + to->first * 2) % 16 ||
+                  !has_steps(w->to, w->to_space, to->sizes[0]);
     if (from->sizes[0] > INT32_MAX || w->batch > INT32_MAX)
         return "there are too many places";
     p->phases_in_all = 1;
@@ -143,6 +144,7 @@ typedef struct plan {
     bool has_patches;                    // of patches_sm90.c: m / 64 of them are a tile
     uint32_t box[3];                     // columns, rows, images of a tile
     uint32_t share;                      // blocks that share the sum of a tile
+    uint32_t loaders;                    // and that load weights for each other
 } plan;
 
 // The largest sizes of a phase: of the result, or taps.
@@ -227,7 +229,7 @@ static uint64_t tiles_of(const problem *p, const plan *t, const phase *f)
     uint64_t places = ceil_div(f->to_space[W], columns) * ceil_div(f->to_space[H], rows);
     uint64_t tiles = t->has_patches ? ceil_div(p->images * places, t->m / 64)
                                     : places * ceil_div(p->images, t->box[2]);
-    return tiles * tiles_c(p, t);
+    return ceil_div(tiles, t->loaders) * t->loaders * tiles_c(p, t);
 }
 
 static uint64_t all_tiles(const problem *p, const plan *t)
@@ -238,16 +240,35 @@ static uint64_t all_tiles(const problem *p, const plan *t)
     return all;
 }
 
-// About how many cycles it takes. A multiprocessor multiplies 64 x 8 x 16 in 4 cycles and loads 29
-// bytes in one for large tiles, 24 for small ones (H200, convolutions of ResNet-50).
+// Bytes that a multiprocessor loads in a cycle (H200, convolutions of ResNet-50).
+static uint64_t rate_of(const problem *p, const plan *t, uint64_t waves)
+{
+    enum {
+        LARGE = 29,
+        SMALL = 24,
+        SMALL_PATCHES = 33,
+        ALONE = 40, // one small tile each, or phases of different lengths, and a long ring
+        ALONE_SMALL = 64,
+        LOADERS = 38 // for each other
+    };
+    uint32_t numbers = t->m * t->n;
+    if (numbers > 128 * 128)
+        return LARGE;
+    if (t->has_patches)
+        return numbers <= 128 * 64 ? SMALL_PATCHES : SMALL;
+    if (t->loaders > 1)
+        return LOADERS;
+    if (t->m > t->n * 2 || t->resident > 1 || (waves > 1 && p->count == 1))
+        return SMALL;
+    return numbers == 128 * 64 && waves == 1 ? ALONE_SMALL : ALONE;
+}
+
+// About how many cycles it takes. A multiprocessor multiplies 64 x 8 x 16 in 4 cycles.
 static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocessors)
 {
     enum {
-        LOADED = 29,
-        LOADED_SMALL = 24,
-        LOADED_ALONE = 40, // one small tile each, or phases of different lengths, and a long ring
-        SMALL = 128 * 128,
         BEGIN = 1500,
+        MEET = 2500, // of blocks that load for each other
         STORED = 24,
         EXCHANGE = 1500, // of a shared sum
         EXCHANGED = 4,   // numbers, of
@@ -255,23 +276,21 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
         LARGER = 6000
     };
     uint64_t products = t->m / 64 * t->n * 2, blocks = all_tiles(p, t) * p->groups;
-    uint64_t waves = ceil_div(blocks * t->share, multiprocessors);
-    bool is_small = t->m * t->n <= SMALL;
-    bool is_alone = is_small && t->m <= t->n * 2 && !t->has_patches && t->resident == 1 &&
-                    (waves == 1 || p->count > 1);
-    uint64_t rate = !is_small ? LOADED : is_alone ? LOADED_ALONE : LOADED_SMALL;
+    uint64_t room = t->loaders > 1 ? conv_sm90_room(multiprocessors, t->loaders) : multiprocessors;
+    uint64_t waves = ceil_div(blocks * t->share, room), rate = rate_of(p, t, waves);
     uint64_t store = t->m * t->n * 2 / STORED; // hidden behind the other block of two
     uint64_t all = ceil_div(waves, t->resident) * store, end = 0, at = 0;
     // The tiles of the first multiprocessor, which has the longest.
     for (uint32_t n = 0; n < p->count; n++) {
         const phase *f = &p->phases[n];
-        uint64_t rows = t->m + t->n;
+        uint64_t rows = t->m + t->n / t->loaders;
         if (t->has_patches)
             rows = t->n + t->m / 64 * halo_of(p, W) * halo_of(p, H) / (f->taps[W] * f->taps[H]);
         uint64_t loads = rows * 128 / rate, step = products > loads ? products : loads;
         end += tiles_of(p, t, f) * p->groups * t->share;
-        for (; at < end; at += multiprocessors)
-            all += ceil_div(f->steps, t->share) * step + BEGIN / t->resident;
+        for (; at < end; at += room)
+            all += ceil_div(f->steps, t->share) * step + BEGIN / t->resident +
+                   (t->loaders > 1 ? MEET : 0);
     }
     if (t->share > 1)
         all += EXCHANGE + t->m * t->n / EXCHANGED + (t->m * t->n > LARGE ? LARGER : 0);
@@ -280,14 +299,26 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
 
 uint64_t conv_sm90_room(uint32_t multiprocessors, uint32_t share)
 {
-    enum { SMS = 132 }; // of an H200, on which so many clusters of 1, 2, 3 … blocks run together
-    static const uint32_t clusters[] = {132, 66, 40, 30, 22, 18, 15, 14};
+    enum {
+        SMS = 132
+    }; // of an H200, on which at least so many clusters of 1, 2, 3 … blocks run together
+    static const uint32_t clusters[] = {132, 66, 36, 30, 22, 16, 15, 14};
     return (uint64_t)multiprocessors * clusters[share - 1] / SMS * share;
+}
+
+static void keep_best(const problem *p, plan t, uint32_t multiprocessors, uint64_t *least,
+                      plan *best)
+{
+    uint64_t cycles = cycles_of(p, &t, multiprocessors);
+    if (cycles >= *least)
+        return;
+    *least = cycles;
+    *best = t;
 }
 
 static plan pick(const problem *p, uint32_t multiprocessors)
 {
-    enum { LEAST_STEPS = 4 }; // of a block that shares a sum
+    enum { LEAST_STEPS = 4, LOADERS = 4 }; // the first: of a block that shares a sum
     static const plan all[] = {
         {.m = 256, .n = 128, .warpgroups = 2, .resident = 1},
         {.m = 192, .n = 128, .warpgroups = 3, .resident = 1},
@@ -300,8 +331,8 @@ static plan pick(const problem *p, uint32_t multiprocessors)
         {.m = 128, .n = 64, .warpgroups = 2, .resident = 2},
         {.m = 64, .n = 128, .warpgroups = 1, .resident = 2},
         {.m = 64, .n = 64, .warpgroups = 1, .resident = 2},
-        {.m = 128, .n = 64, .warpgroups = 2, .resident = 1}, // these can share sums
-        {.m = 64, .n = 128, .warpgroups = 1, .resident = 1},
+        {.m = 64, .n = 128, .warpgroups = 1, .resident = 1}, // these can share sums
+        {.m = 128, .n = 64, .warpgroups = 2, .resident = 1},
         {.m = 64, .n = 64, .warpgroups = 1, .resident = 1},
         {.m = 256, .n = 128, .warpgroups = 2, .resident = 1, .has_patches = true},
         {.m = 128, .n = 256, .warpgroups = 2, .resident = 1, .has_patches = true},
@@ -317,24 +348,23 @@ static plan pick(const problem *p, uint32_t multiprocessors)
     uint64_t least = UINT64_MAX, steps = p->phases[p->count - 1].steps; // of the shortest phase
     for (size_t n = 0; n < COUNT(all); n++) {
         plan t = all[n];
-        t.share = 1;
+        t.loaders = 1;
         if (t.has_patches && !fits_patches(p))
             continue;
         if (!t.has_patches)
             pick_box(p, &t);
-        uint64_t longest = t.has_patches ? p->blocks : steps, blocks = all_tiles(p, &t) * p->groups;
-        for (uint32_t share = 1;
-             share == 1 || (t.resident == 1 && share <= MOST_SHARE && share <= longest &&
-                            blocks * share <= conv_sm90_room(multiprocessors, share) &&
-                            steps / share >= LEAST_STEPS);
-             share++) {
-            t.share = share;
-            uint64_t cycles = cycles_of(p, &t, multiprocessors);
-            if (cycles < least) {
-                least = cycles;
-                best = t;
-            }
-        }
+        uint64_t longest = t.has_patches ? p->blocks : steps;
+        uint64_t blocks = all_tiles(p, &t) * p->groups;
+        for (t.share = 1;
+             t.share == 1 || (t.resident == 1 && t.share <= MOST_SHARE && t.share <= longest &&
+                              blocks * t.share <= conv_sm90_room(multiprocessors, t.share) &&
+                              steps / t.share >= LEAST_STEPS);
+             t.share++)
+            keep_best(p, t, multiprocessors, &least, &best);
+        t.share = 1;
+        t.loaders = LOADERS;
+        if (!t.has_patches && t.resident == 1)
+            keep_best(p, t, multiprocessors, &least, &best);
     }
     return best;
 }
@@ -498,7 +528,7 @@ static kiln_status make_maps(kiln *k, const conv_job *j, const kiln_view *from,
         .rank = 3,
         .size = {columns, p->all_taps, lines},
         .stride_bytes = {0, columns * 2, columns * p->all_taps * 2},
-        .box = {K_TILE, 1, weight->is_across ? K_TILE : t->n},
+        .box = {K_TILE, 1, (weight->is_across ? K_TILE : t->n) / t->loaders},
         .swizzle_bytes = 128,
         .promotion_bytes = 256};
     kiln_status status = kiln_tensor_map_make(k, &operand, &maps[0]);
@@ -518,6 +548,9 @@ static void set_axes(const conv_job *j, const problem *p, const plan *t, bool is
     op_set(r, BN, t->n);
     op_set(r, WGS, t->warpgroups);
     op_set(r, SHARE, t->share);
+    op_set(r, LOADERS, t->loaders);
+    op_set(r, LATE, j->is_late);
+    op_set(r, LOOSE, p->is_loose);
     if (t->has_patches) {
         op_set(r, PATCHES, t->m / 64);
         op_set(r, HALO_W, halo_of(p, W));
@@ -555,7 +588,7 @@ static kiln_status launch(kiln *k, const conv_job *j, bool is_inverse, const pro
     if (has_bias)
         args[count++] = kiln_arg_view(*j->bias.view);
     args[count++] = kiln_arg_struct(&s, sizeof s);
-    uint64_t room = kernel->resident / j->groups;
+    uint64_t room = kernel->resident / j->groups / t.loaders * t.loaders;
     if (t.share == 1 && room && blocks > room)
         blocks = room;
     return kiln_launch(kernel->kernel,

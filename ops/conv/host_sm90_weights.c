@@ -56,9 +56,9 @@ static uint64_t cycles_of(const plan *p, uint32_t groups, uint64_t room)
         SQUARE = 128 * 128,
         BEGIN = 1500,
         PUT = 8, // numbers into shared memory, and from there
-        EXCHANGE = 1500,
-        EXCHANGED = 4,
-        LARGE = 24576, // a larger tile takes longer
+        EXCHANGE = 500,
+        EXCHANGED = 16, // numbers of each block
+        LARGE = 24576,  // a larger tile takes longer
         LARGER = 6000,
         ADD = 11000,
         ADDED = 300 // numbers of the whole device
@@ -67,8 +67,9 @@ static uint64_t cycles_of(const plan *p, uint32_t groups, uint64_t room)
     uint64_t products = p->m / 64 * p->n * 2,
              loads = (p->m + p->n) * 128 / (numbers == SQUARE ? LOADED_SQUARE : LOADED);
     uint64_t cycles = BEGIN + ceil_div(p->s.stages, chunks) * (products > loads ? products : loads);
-    cycles += p->share > 1 ? EXCHANGE + numbers / EXCHANGED + (numbers > LARGE ? LARGER : 0)
-                           : numbers / PUT;
+    cycles += p->share > 1
+                  ? EXCHANGE + numbers * p->share / EXCHANGED + (numbers > LARGE ? LARGER : 0)
+                  : numbers / PUT;
     cycles *= ceil_div(p->blocks * groups * chunks, room);
     if (p->parts > 1)
         cycles +=
@@ -86,7 +87,7 @@ static void pick(plan *p, uint32_t groups, uint32_t multiprocessors)
                  {64, 256},  {64, 192},  {64, 128},  {64, 64}};
     const uint64_t panels = (uint64_t)p->s.taps * p->s.blocks;
     uint64_t least = UINT64_MAX;
-    plan t = *p;
+    plan t = *p, best = *p;
     for (size_t i = 0; i < COUNT(tiles); i++)
         for (t.share = 1; t.share <= MOST_SHARE; t.share++) {
             t.m = tiles[i].m;
@@ -104,10 +105,11 @@ static void pick(plan *p, uint32_t groups, uint32_t multiprocessors)
                 uint64_t cycles = cycles_of(&t, groups, room);
                 if (cycles < least) {
                     least = cycles;
-                    *p = t;
+                    best = t;
                 }
             }
         }
+    *p = best;
 }
 
 // False: it is not possible. What host_tensor.c asks of all kernels holds.

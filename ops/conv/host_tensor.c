@@ -14,6 +14,11 @@ static const op_program implicit = OP_PROGRAM("ops/conv/implicit.c", "conv_impli
 
 enum { GRANULE = 8 }; // elements of a copy
 
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 // --- when
 static bool is_wanted(kiln *k, const conv_job *j)
 {
@@ -23,8 +28,7 @@ static bool is_wanted(kiln *k, const conv_job *j)
     return !info->caps.is_emulated;
 }
 
-// Channels are contiguous, and every place starts at a multiple of 16 bytes.
-static bool is_granular(const kiln_view *v)
+bool conv_is_granular(const kiln_view *v)
 {
     int64_t strides[KILN_MAX_RANK];
     view_strides(v, strides);
@@ -34,14 +38,24 @@ static bool is_granular(const kiln_view *v)
     return is_right;
 }
 
+static bool has_cores(kiln *k)
+{
+    return k->caps.has_nv && (!k->caps.sm || k->caps.sm >= 80);
+}
+
+bool conv_tensor_is_possible(kiln *k, const conv_job *j)
+{
+    return (j->type == KILN_F16 || j->type == KILN_BF16) && has_cores(k) && is_wanted(k, j);
+}
+
 // Why it is not possible; NULL: it is.
 static const char *type_obstacle(kiln *k, const conv_job *j, const kiln_view *from)
 {
-    if (!k->caps.has_nv || (k->caps.sm && k->caps.sm < 80))
+    if (!has_cores(k))
         return "the device has no tensor cores of sm_80";
     if (j->type != KILN_F16 && j->type != KILN_BF16)
         return "only f16 and bf16 are multiplied there";
-    if (!is_granular(from))
+    if (!conv_is_granular(from))
         return "the channels of an operand are not contiguous, or do not start at multiples of 16 "
                "bytes";
     return NULL;
@@ -165,21 +179,6 @@ static bool is_product(const conv_job *j, bool is_inverse, kiln_matmul_desc *out
     return true;
 }
 
-// The gradient by the weights: [output channels, places] times [places, channels]. The kernel for
-// sm_90a knows better how to cut the places into chunks.
-static bool is_weights_product(kiln *k, const conv_job *j, const kiln_view *large,
-                               const kiln_view *small, kiln_matmul_desc *out)
-{
-    kiln_view dout;
-    *out = (kiln_matmul_desc){.stream = j->stream};
-    if (!is_point(j) || !is_plain(small, &dout) || !is_plain(large, &out->b) ||
-        (!weights_obstacle(k, j, large, small) && conv_sm90_weights_parts(k, j, large, small)))
-        return false;
-    out->a = kiln_view_transpose(dout);
-    out->out = matrix_of(*j->weight.view);
-    return true;
-}
-
 // Weights as they are, where a kernel takes them so; false: they must be packed.
 static bool find_weights(kiln *k, const conv_job *j, bool is_inverse, conv_weights *out)
 {
@@ -187,9 +186,75 @@ static bool find_weights(kiln *k, const conv_job *j, bool is_inverse, conv_weigh
     if (is_packed(&out->view))
         return true;
     kiln_view other = packed_order(j, !is_inverse);
-    if (!is_packed(&other) || !conv_sm90_is_possible(k, j, is_inverse))
+    if (!is_packed(&other) || other.sizes[other.rank - 1] % GRANULE ||
+        !conv_sm90_is_possible(k, j, is_inverse))
         return false;
     *out = (conv_weights){.view = other, .is_across = true};
+    return true;
+}
+
+// The same for the kernels of sm_90a: all places are one row.
+typedef struct flat {
+    conv_job job; // points into this struct
+    kiln_view large, small;
+} flat;
+
+static kiln_view flat_view(const kiln_view *matrix)
+{
+    uint64_t places = matrix->sizes[0], channels = matrix->sizes[1];
+    kiln_view v = *matrix;
+    v.rank = 4;
+    v.has_strides = true;
+    v.sizes[0] = v.sizes[2] = 1;
+    v.sizes[1] = channels;
+    v.sizes[3] = places;
+    v.strides[0] = v.strides[2] = (int64_t)(places * channels);
+    v.strides[1] = 1;
+    v.strides[3] = (int64_t)channels;
+    return v;
+}
+
+// Long sums of few places: tiles of 64 x 128 fill the device, those of 128 x 128 not half of it,
+// for which the product would share its sums.
+static bool is_short(const kiln_matmul_desc *product)
+{
+    enum { FULL = 132, LONG = 1024 };
+    uint64_t columns = ceil_div(product->out.sizes[1], 128), places = product->out.sizes[0],
+             tiles = ceil_div(places, 64) * columns;
+    return product->a.sizes[1] >= LONG && tiles <= FULL && tiles > FULL / 2 &&
+           ceil_div(places, 128) * columns <= FULL / 2;
+}
+
+// False: one is not possible.
+static bool is_flat(kiln *k, const conv_job *j, bool is_inverse, flat *out, conv_weights *weight)
+{
+    kiln_view large, small;
+    if (!is_point(j) || j->space != 2 || !is_plain(j->large.view, &large) ||
+        !is_plain(j->small.view, &small))
+        return false;
+    out->job = *j;
+    out->large = flat_view(&large);
+    out->small = flat_view(&small);
+    out->job.large.view = &out->large;
+    out->job.small.view = &out->small;
+    return !obstacle(k, j, is_inverse ? &out->small : &out->large) &&
+           conv_sm90_is_possible(k, &out->job, is_inverse) &&
+           find_weights(k, &out->job, is_inverse, weight);
+}
+
+// The gradient by the weights: [output channels, places] times [places, channels]. The kernel for
+// sm_90a knows better how to cut the places into chunks.
+static bool is_weights_product(kiln *k, const conv_job *j, const kiln_view *large,
+                               const kiln_view *small, kiln_matmul_desc *out)
+{
+    kiln_view dout;
+    *out = (kiln_matmul_desc){.stream = j->stream};
+    if (!is_point(j) || j->has_wide_weight || !is_plain(small, &dout) ||
+        !is_plain(large, &out->b) ||
+        (!weights_obstacle(k, j, large, small) && conv_sm90_weights_parts(k, j, large, small)))
+        return false;
+    out->a = kiln_view_transpose(dout);
+    out->out = matrix_of(*j->weight.view);
     return true;
 }
 
@@ -223,11 +288,6 @@ uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse)
 }
 
 // --- launches
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 // Tiles of 128 channels where there are so many, and enough tiles for the device.
 static void pick_tile(const op_window *w, uint32_t groups, uint32_t *m, uint32_t *n)
 {
@@ -307,7 +367,11 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
         return KILN_OK;
     kiln_matmul_desc product;
     if (is_product(j, is_inverse, &product)) {
+        flat one;
+        conv_weights weight;
         *is_done = true;
+        if (is_short(&product) && is_flat(k, j, is_inverse, &one, &weight))
+            return conv_sm90_launch(k, &one.job, is_inverse, &weight);
         return kiln_matmul(k, &product);
     }
     if (conv_is_thin(k, j, from) && j->workspace.buffer) {
@@ -378,6 +442,11 @@ uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_vi
     kiln_matmul_desc product;
     if (!is_wanted(k, j) || is_weights_product(k, j, large, small, &product))
         return 0;
+    if (conv_is_thin(k, j, small)) {
+        conv_wide wide;
+        conv_widen(k, j, small, 0, false, false, &wide);
+        return wide.elements + conv_tensor_weights_workspace(k, &wide.job, large, &wide.from);
+    }
     if (conv_is_thin(k, j, large)) {
         conv_wide wide;
         conv_widen(k, j, large, 1, false, false, &wide);
@@ -400,11 +469,12 @@ conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to)
                          .channels = (uint32_t)to->sizes[1],
                          .place = j->fold.pairs ? j->fold.pairs * j->fold.channels : terms,
                          .pair = j->fold.pairs ? j->fold.channels : terms,
+                         .rows = (uint32_t)to->sizes[0],
                          .pairs = j->fold.pairs ? j->fold.pairs : 1};
     op_window_sizes(j->weight.view, s.lines);
     op_window_sizes(to, s.taps);
     op_window_steps(to, s.to);
-    s.is_whole = !j->fold.pairs && s.channels == terms && is_granular(to);
+    s.is_whole = !j->fold.pairs && s.channels == terms && conv_is_granular(to);
     return s;
 }
 
@@ -456,6 +526,11 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
         *is_done = true;
         return kiln_matmul(k, &product);
     }
+    if (conv_is_thin(k, j, small) && j->workspace.buffer) {
+        conv_wide wide;
+        kiln_status status = conv_widen(k, j, small, 0, false, true, &wide);
+        return status ? status : weights_to(k, &wide.job, large, &wide.from, to, is_done);
+    }
     if (conv_is_thin(k, j, large) && j->workspace.buffer && !obstacle(k, j, small)) {
         conv_wide wide;
         kiln_status status = conv_widen(k, j, large, 1, false, true, &wide);
@@ -472,6 +547,9 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
     if (parts) {
         kiln_status launched = conv_sm90_weights_launch(k, j, large, small, to);
         *is_done = !launched;
+        bool is_beside_done;
+        if (!launched && j->beside)
+            launched = conv_tensor_slide(k, j->beside, j->beside_is_inverse, &is_beside_done);
         return launched || parts == 1 ? launched
                                       : add_parts(k, j, parts, conv_weights_to_of(j, to), to);
     }
@@ -507,6 +585,26 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
                                              .stream = j->stream});
     *is_done = !status;
     return status ? status : add_parts(k, j, s.chunks, conv_weights_to_of(j, to), to);
+}
+
+bool conv_tensor_is_beside(kiln *k, const conv_job *to_x, bool is_inverse,
+                           const conv_job *to_weight)
+{
+    const kiln_view *from = is_inverse ? to_x->small.view : to_x->large.view,
+                    *large = to_weight->large.view, *small = to_weight->small.view;
+    kiln_matmul_desc product;
+    conv_weights weight;
+    if (!is_wanted(k, to_x) || obstacle(k, to_x, from) ||
+        conv_has_thin_result(k, to_x, is_inverse) || !kiln_view_count(*to_weight->weight.view) ||
+        weights_obstacle(k, to_weight, large, small) ||
+        depthwise_parts(k, to_weight, large, small) ||
+        is_weights_product(k, to_weight, large, small, &product))
+        return false;
+    uint32_t parts = conv_sm90_weights_parts(k, to_weight, large, small);
+    if (!parts || (parts > 1 && !to_weight->workspace.buffer))
+        return false;
+    return !is_product(to_x, is_inverse, &product) && conv_sm90_is_possible(k, to_x, is_inverse) &&
+           find_weights(k, to_x, is_inverse, &weight);
 }
 
 kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,

@@ -225,8 +225,32 @@ kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32
     out->elements = elements;
     out->job = *j;
     out->job.weight.view = &out->weight;
+    out->job.has_wide_weight |= !has_weights;
     out->job.workspace.first += elements;
     return status;
+}
+
+// --- channels that are not contiguous, as those of pictures plane by plane
+kiln_view conv_relay(kiln *k, const conv_job *j, const kiln_view *v, bool is_result,
+                     uint64_t *elements)
+{
+    if (!v->buffer || !kiln_view_count(*v) || !conv_tensor_is_possible(k, j))
+        return *v;
+    uint64_t per_group = v->sizes[1] / j->groups;
+    bool is_wide = per_group % GRANULE == 0, is_one = per_group == 1 && j->groups > 1;
+    if (is_one || (!is_wide && !is_result) ||
+        (is_wide ? conv_is_granular(v) : kiln_view_stride(*v, 1) == 1 || per_group == 1))
+        return *v;
+    kiln_view last = with_last(*v, 1, false);
+    return with_last(take(j, &last, last.sizes, elements), 1, true);
+}
+
+kiln_status conv_relay_copy(kiln *k, const conv_job *j, const kiln_view *from, const kiln_view *to)
+{
+    bool is_same = from->buffer == to->buffer && from->first == to->first;
+    return is_same ? KILN_OK
+                   : kiln_copy_view(
+                         k, &(kiln_copy_view_desc){.in = *from, .out = *to, .stream = j->stream});
 }
 
 // --- results

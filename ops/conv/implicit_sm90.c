@@ -44,6 +44,38 @@ enum {
 };
 #include "sm90_share.h"
 
+// --- tiles that load weights for each other
+// Tiles of the same places follow each other, in rows of LOADERS tiles of the same channels.
+static u32 places_of(const conv_shape *s, u32 number)
+{
+    return number / LOADERS / s->tiles_c * LOADERS + number % LOADERS;
+}
+
+static u32 channel_of(const conv_shape *s, u32 number)
+{
+    return number / LOADERS % s->tiles_c * BN;
+}
+
+// A warpgroup has read a stage: all that load for it are told.
+static void release_stage(mbarrier *empty)
+{
+    u32 thread = thread_x() % 128;
+    if (LOADERS > 1 && thread < LOADERS)
+        mbarrier_arrive_at_relaxed(empty, thread);
+    else if (LOADERS == 1 && thread == 0)
+        mbarrier_arrive(empty);
+}
+
+// Nobody loads for another before its barriers are there, and none ends before the others are done.
+static void meet_loaders(void)
+{
+    if (LOADERS > 1) {
+        warp_sync();
+        cluster_arrive_relaxed();
+        cluster_wait();
+    }
+}
+
 // --- tiles
 typedef struct patch { // the first place of a tile, its first channel, and its phase
     u32 w, h, n, channel, phase;
@@ -54,9 +86,9 @@ static patch patch_of(const conv_shape *s, u32 t, u32 row)
 {
     turn r = turn_of(s, t);
     u32 across = phase_of(s, r.phase, tiles_w), down = phase_of(s, r.phase, tiles_h);
-    u32 places = r.number / s->tiles_c, rows = places / across, images = rows / down;
+    u32 places = places_of(s, r.number), rows = places / across, images = rows / down;
     return (patch){(places - rows * across) * s->box_w, (rows - images * down) * s->box_h, images * s->box_n,
-                   (r.number - places * s->tiles_c) * BN, r.phase};
+                   channel_of(s, r.number), r.phase};
 }
 
 // The steps of a tile that are this block's: a step is 64 channels of a tap.
@@ -70,7 +102,8 @@ static void produce(const tensor_map *from, const tensor_map *weight, const conv
 {
     ring_slot slot = {0, RING_PRODUCER};
     u32 group = block_y();
-    previous_kernel_wait();
+    if (!IS_LATE)
+        previous_kernel_wait();
     for (u32 t = block_x(); t < s->tiles; t += grid_dim_x()) {
         patch at = patch_of(s, t, 0);
         range r = steps_of(s, at);
@@ -118,7 +151,6 @@ static void multiply_stage(accumulators *acc, mma_operand a, mma_operand b, bool
 
 static void multiply_tile(accumulators *acc, consumer *c, u32 steps)
 {
-    bool is_leader = thread_x() % 128 == 0;
     ring_slot before = {0, 0}; // the stage that is still being read
     if (steps == 0) {          // places that no window has
 #pragma unroll
@@ -131,14 +163,13 @@ static void multiply_tile(accumulators *acc, consumer *c, u32 steps)
         u32 offset = c->slot.stage * STAGE_BYTES;
         multiply_stage(acc, operand_move(c->a, offset), operand_move(c->b, offset), k != 0);
         wgmma_wait(1);
-        if (k != 0 && is_leader)
-            ring_release(&smem->ring, before);
+        if (k != 0)
+            release_stage(&smem->ring.empty[before.stage]);
         before = c->slot;
         c->slot = ring_next(&smem->ring, c->slot);
     }
     wgmma_wait(0);
-    if (is_leader)
-        ring_release(&smem->ring, before);
+    release_stage(&smem->ring.empty[before.stage]);
 }
 
 // --- results
@@ -170,15 +201,15 @@ static void clear_rest(const conv_shape *s)
     fence_async();
 }
 
-// SHARE: a block has one tile.
-kernel block(THREADS) cluster(1, 1, SHARE) void conv_sm90(tensor_map from, tensor_map weight, T *to,
+// SHARE: a block has one tile, and LOADERS is 1.
+kernel block(THREADS) cluster(LOADERS, 1, SHARE) void conv_sm90(tensor_map from, tensor_map weight, T *to,
 #ifdef HAS_BIAS
                                                           const BIAS *bias,
 #endif
                                                           conv_shape s)
 {
     if (thread_x() == 0) {
-        ring_init(&smem->ring, WGS);
+        ring_init(&smem->ring, WGS * LOADERS);
         mbarrier_fence_init();
         tensor_map_prefetch(&from);
         tensor_map_prefetch(&weight);
@@ -186,6 +217,7 @@ kernel block(THREADS) cluster(1, 1, SHARE) void conv_sm90(tensor_map from, tenso
     if (s.box_w * s.box_h * s.box_n < BM)
         clear_rest(&s);
     barrier();
+    meet_loaders();
     next_kernel_launch();
     if (warp() >= WGS * 4) {
         if (RESIDENT == 1)
@@ -199,7 +231,8 @@ kernel block(THREADS) cluster(1, 1, SHARE) void conv_sm90(tensor_map from, tenso
     } else {
         if (RESIDENT == 1)
             registers_more(CONSUMER_REGISTERS);
-        previous_kernel_wait(); // for a bias, and for tiles without a step
+        if (!IS_LATE)
+            previous_kernel_wait(); // for a bias, and for tiles without a step
         u32 group = warp() / 4;
         stage *first = &smem->stages[0];
         consumer c = {.a = tile_operand_block(&first->a, group * BLOCKS), .b = weights_operand(&first->b)};
@@ -224,5 +257,8 @@ kernel block(THREADS) cluster(1, 1, SHARE) void conv_sm90(tensor_map from, tenso
             store_share(&s, block_x(), to, BIAS_OR_NONE);
             meet_cluster();
         }
+        if (IS_LATE)
+            previous_kernel_wait();
     }
+    meet_loaders();
 }

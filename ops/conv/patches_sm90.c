@@ -65,7 +65,8 @@ static void produce(const tensor_map *from, const tensor_map *weight, const conv
     ring_slot a = {0, RING_PRODUCER}, b = {0, RING_PRODUCER};
     range r = range_of(s->blocks);
     u32 group = block_y();
-    previous_kernel_wait();
+    if (!IS_LATE)
+        previous_kernel_wait();
     for (u32 t = block_x(); t < s->tiles; t += grid_dim_x()) {
         patch first = patch_of(s, t, 0);
         u32 taps_w = phase_of(s, first.phase, taps_w), taps_h = phase_of(s, first.phase, taps_h);
@@ -192,7 +193,8 @@ kernel block(THREADS) cluster(1, 1, SHARE) void conv_patches(tensor_map from, te
         }
     } else {
         registers_more(CONSUMER_REGISTERS);
-        previous_kernel_wait();
+        if (!IS_LATE)
+            previous_kernel_wait();
         u32 group = warp() / 4;
         consumer c = {.lines = lines_of(smem->a[0] + group * BLOCKS * PATCH_BYTES), .of = weights_operand(&smem->b[0])};
         range r = range_of(s.blocks);
@@ -216,5 +218,7 @@ kernel block(THREADS) cluster(1, 1, SHARE) void conv_patches(tensor_map from, te
             store_share(&s, block_x(), to, BIAS_OR_NONE);
             meet_cluster();
         }
+        if (IS_LATE)
+            previous_kernel_wait();
     }
 }

@@ -13,6 +13,7 @@
 tune(BN, 128, 64, 192, 256);     // channels of a tile
 tune(WGS, 2, 1, 3);              // warpgroups that multiply
 tune(SHARE, 1, 2, 3, 4, 5, 6, 7, 8); // blocks of a cluster, along the grid's z, that share the sum of a tile
+tune(LOADERS, 1, 4); // implicit_sm90.c, or along its x: they have tiles of the same channels, and load weights for each other
 
 #ifdef ACROSS
 #    define IS_ACROSS 1
@@ -29,6 +30,16 @@ tune(SHARE, 1, 2, 3, 4, 5, 6, 7, 8); // blocks of a cluster, along the grid's z,
 #    define T                  f16
 #    define MMA(d, a, b, adds) wgmma_f16(d, a, b, adds B_ORDER)
 #    define PAIR               pack_f16
+#endif
+#ifdef LATE // nothing that is read comes from the kernel before this one: it is waited for at the end
+#    define IS_LATE 1
+#else
+#    define IS_LATE 0
+#endif
+#ifdef LOOSE // eight channels of the result do not begin at multiples of 16 bytes, or are not all there
+#    define IS_LOOSE 1
+#else
+#    define IS_LOOSE 0
 #endif
 #ifndef BIAS
 #    define BIAS f32
@@ -97,13 +108,16 @@ tile_type(slab, T, 16, 64, 128); // results of a warp
 static void load_weights(b_tile *to, const tensor_map *weight, const conv_shape *s, u32 block, i32 tap, u32 channel,
                          mbarrier *full)
 {
-    u32 group = block_y();
-    if (IS_ACROSS) {
+    enum { ROWS = (IS_ACROSS ? K_TILE : BN) / LOADERS, PANELS = IS_ACROSS ? BN / 64 : 1 };
+    u32 first = LOADERS > 1 ? cluster_rank() * ROWS : 0;
+    u32 row = (IS_ACROSS ? block_y() * s->terms + block * K_TILE : block_y() * s->per_group + channel) + first;
 #pragma unroll
-        for (u32 p = 0; p < BN / 64; p++)
-            tensor_load_3d(to->panel[p], weight, (i32)(channel + p * 64), tap, (i32)(group * s->terms + block * K_TILE), full);
-    } else {
-        tensor_load_3d(to->panel[0], weight, (i32)(block * K_TILE), tap, (i32)(group * s->per_group + channel), full);
+    for (u32 p = 0; p < PANELS; p++) {
+        i32 column = (i32)(IS_ACROSS ? channel + p * 64 : block * K_TILE);
+        if (LOADERS > 1)
+            tensor_load_all_3d(to->panel[p][first], weight, column, tap, (i32)row, full, (1u << LOADERS) - 1);
+        else
+            tensor_load_3d(to->panel[p], weight, column, tap, (i32)row, full);
     }
 }
 

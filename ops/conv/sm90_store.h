@@ -7,9 +7,9 @@
 static u32 finish(f32 x, f32 y, const conv_shape *s, u32 channel, const BIAS *bias)
 {
 #ifdef HAS_BIAS
-    const BIAS *b = bias + (i64)(block_y() * s->per_group + min(channel, s->per_group - 2)) * s->bias_step;
-    x += pack_get(BIAS, b[0]);
-    y += pack_get(BIAS, b[s->bias_step]);
+    u32 group = block_y() * s->per_group, last = s->per_group - 1;
+    x += pack_get(BIAS, bias[(i64)(group + min(channel, last)) * s->bias_step]);
+    y += pack_get(BIAS, bias[(i64)(group + min(channel + 1, last)) * s->bias_step]);
 #endif
     return PAIR(activate(x), activate(y));
 }
@@ -19,6 +19,20 @@ static T *row_of(const conv_shape *s, patch at, u32 row, T *to, bool *is_inside)
     u32 p[3];
     *is_inside = place_of(s, at, row, p);
     return to + (phase_of(s, at.phase, to_first) + p[0] * s->step_w + p[1] * s->step_h + p[2] * s->step_n) + (i64)block_y() * s->per_group;
+}
+
+// Eight channels, of which the first `count` are there.
+static void put_channels(T *to, u32x4 v, u32 count)
+{
+    if (IS_LOOSE) {
+        u32 words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (u32 i = 0; i < 8; i++)
+            if (i < count)
+                ((u16 *)to)[i] = (u16)(words[i / 2] >> i % 2 * 16);
+    } else {
+        *(u32x4 *)to = v;
+    }
 }
 
 // Numbers of a warp, 16 rows from `row` on: bias and activation, then 64 channels at a time through
@@ -48,7 +62,7 @@ static void store_rows(f32 (*acc)[BN / 2], const conv_shape *s, patch at, u32 ro
         for (u32 q = 0; q < 4; q++) {
             u32x4 v = *(const u32x4 *)tile_chunk(own, q * 4 + lane() / 8, lane() % 8);
             if (is_inside[q] && c + chunk < s->per_group)
-                *(u32x4 *)(rows[q] + c) = v;
+                put_channels(rows[q] + c, v, s->per_group - c - chunk);
         }
     }
 }
@@ -57,7 +71,7 @@ static void store_rows(f32 (*acc)[BN / 2], const conv_shape *s, patch at, u32 ro
 static void store_share(const conv_shape *s, u32 tile, T *to, const BIAS *bias)
 {
     enum { EIGHTS = BN / 8 };
-    u32 rank = cluster_rank(), first = BM * rank / SHARE, count = (BM * (rank + 1) / SHARE - first) * EIGHTS;
+    u32 rank = cluster_rank() / LOADERS, first = BM * rank / SHARE, count = (BM * (rank + 1) / SHARE - first) * EIGHTS;
     for (u32 i = thread_x(); i < count; i += WGS * 128) {
         u32 row = first + i / EIGHTS, column = i % EIGHTS * 8, words[4];
         patch at = patch_of(s, tile, row);
@@ -69,7 +83,7 @@ static void store_share(const conv_shape *s, u32 tile, T *to, const BIAS *bias)
         for (u32 n = 0; n < 4; n++)
             words[n] = finish(sum[n * 2], sum[n * 2 + 1], s, at.channel + column + n * 2, bias);
         if (is_inside && at.channel + column < s->per_group)
-            *(u32x4 *)out = (u32x4){words[0], words[1], words[2], words[3]};
+            put_channels(out, (u32x4){words[0], words[1], words[2], words[3]}, s->per_group - at.channel - column);
     }
 }
 

@@ -115,16 +115,22 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     out[count].role = ROLE_OUTPUT;
     out[count].has_gradient = false;
     set_sizes(c, s.out, &out[count++]);
-    if (uses_workspace(c)) { // enough for the packed weights, and for parts of their sums
+    if (uses_workspace(c)) { // enough for the packed weights, for parts of their sums, and for
+                             // copies of tensors
         uint64_t length = s.weight[1] * s.weight[2] * s.weight[3] * s.weight[4];
         uint64_t weights = s.weight[0] * length, tiles = weights / (TILE * TILE);
         uint64_t large = PARTS * count_of(count_of(s.x) > count_of(s.out) ? s.x : s.out);
+        uint64_t wide_x = count_of(s.x) / (s.x[1] ? s.x[1] : 1) * (s.x[1] + 7),
+                 wide_out = count_of(s.out) / (s.out[1] ? s.out[1] : 1) * (s.out[1] + 7);
+        bool is_plain = c->axis & LAST && s.x[1] % 8 == 0 && s.out[1] % 8 == 0;
+        uint64_t copies = is_plain ? 0 : wide_x + wide_out + 512;
         out[count] = (op_tensor){.name = "workspace",
                                  .role = ROLE_SCRATCH,
                                  .type = KILN_F32,
                                  .rank = 1,
                                  .sizes = {(BLOCKS / (tiles ? tiles : 1) + 1) * weights + 64 +
-                                           (large < MOST_SUMS ? large : MOST_SUMS)}};
+                                           (large < MOST_SUMS ? large : MOST_SUMS) + copies +
+                                           (type == KILN_F32 ? 32 * weights : 0)}};
         count++;
     }
     return count;

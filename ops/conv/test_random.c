@@ -123,7 +123,7 @@ typedef struct random_case {
     uint32_t space, groups;
     uint64_t x[MOST], weight[MOST], out[MOST];
     kiln_window w;
-    bool is_transposed, has_bias, is_last_weight;
+    bool is_transposed, has_bias, is_last, is_last_weight;
     bool is_depthwise; // only its gradient by the weights has a kernel here
     kiln_type type;
     char text[256];
@@ -136,6 +136,7 @@ static void draw_case(random_case *c)
     *c = (random_case){.space = 1 + (draw(4) != 0), .groups = groups[draw(5)]};
     c->is_transposed = draw(4) == 0;
     c->has_bias = draw(2);
+    c->is_last = draw(4) != 0;
     c->is_last_weight = draw(4) != 0;
     c->type = draw(2) ? KILN_F16 : KILN_BF16;
     uint64_t large[MOST], small[MOST];
@@ -144,7 +145,7 @@ static void draw_case(random_case *c)
     if (c->groups > 1 && draw(2))
         per_large = per_small = 64;
     if (draw(6) == 0) {
-        c->is_depthwise = true;
+        c->is_depthwise = c->is_last = true;
         c->groups = 8 * (1 + draw(12));
         per_large = per_small = 1;
     }
@@ -174,8 +175,9 @@ static void draw_case(random_case *c)
                        "; %u elements, window %u, stride %u, dilation %u, pad %u+%u",
                        (unsigned)large[2 + d], (unsigned)c->weight[2 + d], c->w.stride[d],
                        c->w.dilation[d], c->w.pad_before[d], c->w.pad_after[d]);
-    snprintf(c->text + at, sizeof c->text - (size_t)at, "%s%s%s",
+    snprintf(c->text + at, sizeof c->text - (size_t)at, "%s%s%s%s",
              c->is_transposed ? ", transposed" : "", c->has_bias ? ", bias" : "",
+             c->is_last ? "" : ", channels first",
              c->is_last_weight ? "" : ", weights of PyTorch's order");
 }
 
@@ -189,7 +191,7 @@ static bool make_all(kiln *k, const random_case *c, tensor *t)
     for (int n = 0; n < TENSORS; n++) {
         bool is_bias = n == BIAS || n == DBIAS, is_weight = n == WEIGHT || n == DWEIGHT;
         if (!make(k, c->type, is_bias ? 1 : rank, is_bias ? c->out + 1 : sizes[n],
-                  !is_bias && (!is_weight || c->is_last_weight), &t[n]))
+                  !is_bias && (is_weight ? c->is_last_weight : c->is_last), &t[n]))
             return false;
     }
     return true;

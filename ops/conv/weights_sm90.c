@@ -96,6 +96,7 @@ static void produce(const tensor_map *small, const tensor_map *large, const weig
         first[p] = (i32)(group * s->terms + (panel + p) % s->blocks * 64);
     }
     previous_kernel_wait();
+    next_kernel_launch(); // which may read what this one reads without waiting for it
     for (u32 step = r.first; step < r.end; step++) {
         stage *to = &smem->stages[slot.stage];
         mbarrier *full = ring_full(&smem->ring, slot);
@@ -150,8 +151,9 @@ static void put_eight(T *to, const weights_to *s, u32 row, u32 line, u32 channel
     tap_of(s, line, tap);
     T *out = to + (row * s->to[0] + tap[1] * s->to[3] + tap[2] * s->to[4]) + channel;
     if (s->is_whole) {
-        *(u32x4 *)out = (u32x4){PAIR((*sum)[0], (*sum)[1]), PAIR((*sum)[2], (*sum)[3]), PAIR((*sum)[4], (*sum)[5]),
-                                PAIR((*sum)[6], (*sum)[7])};
+        if (row < s->rows)
+            *(u32x4 *)out = (u32x4){PAIR((*sum)[0], (*sum)[1]), PAIR((*sum)[2], (*sum)[3]), PAIR((*sum)[4], (*sum)[5]),
+                                    PAIR((*sum)[6], (*sum)[7])};
     } else {
 #pragma unroll
         for (u32 i = 0; i < 8; i++)
@@ -205,7 +207,6 @@ kernel block(THREADS) cluster(1, 1, SHARE) void conv_weights_sm90(tensor_map sma
         tensor_map_prefetch(&large);
     }
     barrier();
-    next_kernel_launch();
     if (warp() >= WGS * 4) {
         registers_less(40);
         if (thread_x() == WGS * 128)
