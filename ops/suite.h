@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { SUITE_TENSORS = 12 };
+enum { SUITE_TENSORS = 13 };
 
 // --- cases
 enum { // sets of types

@@ -24,7 +24,14 @@ enum {
 // Tensors of a product, of three, of weights made, of weights unpacked. The copy is of weights that
 // lie in another layout than a call takes.
 enum { X, WEIGHT, SCALE, POINT, X_SCALE, ADDED, OUT, COPY, WORK, TENSORS };
-enum { X3, WEIGHT3, SCALE3 = WEIGHT3 + 3, OUT3 = SCALE3 + 3, TENSORS3 = OUT3 + 3 };
+enum {
+    X3,
+    WEIGHT3,
+    SCALE3 = WEIGHT3 + 3,
+    POINT3 = SCALE3 + 3,
+    OUT3 = POINT3 + 3,
+    TENSORS3 = OUT3 + 3
+};
 enum { MADE_X, MADE_WEIGHT, MADE_SCALE, MADE_POINT, MADE };
 enum { OLD_WEIGHT, OLD_SCALE, OLD_POINT, OLD_OUT, OLD_COPY, OLD };
 
@@ -168,6 +175,7 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
         for (uint32_t w = 0; w < 3; w++) {
             out[WEIGHT3 + w] = weight_tensor(c, outputs_of(c, w), ROLE_INPUT);
             out[SCALE3 + w] = scale_tensor(c, outputs_of(c, w), ROLE_INPUT);
+            out[POINT3 + w] = zero_tensor(c, outputs_of(c, w), ROLE_INPUT);
             out[OUT3 + w] = out_tensor(c, type, outputs_of(c, w));
         }
         return TENSORS3;
@@ -219,6 +227,8 @@ static kiln_linear_kernel kernel_of(const op_case *c)
 
 static kiln_status call_three(kiln *k, const op_case *c, const kiln_view *v)
 {
+    static const kiln_view none = {0};
+    bool has_zero = c->option & ZERO;
     return kiln_linear_qkv(k, &(kiln_linear_qkv_desc){.x = v[X],
                                                       .weight_q = v[WEIGHT3],
                                                       .weight_k = v[WEIGHT3 + 1],
@@ -226,6 +236,9 @@ static kiln_status call_three(kiln *k, const op_case *c, const kiln_view *v)
                                                       .scale_q = v[SCALE3],
                                                       .scale_k = v[SCALE3 + 1],
                                                       .scale_v = v[SCALE3 + 2],
+                                                      .zero_q = has_zero ? v[POINT3] : none,
+                                                      .zero_k = has_zero ? v[POINT3 + 1] : none,
+                                                      .zero_v = has_zero ? v[POINT3 + 2] : none,
                                                       .out_q = v[OUT3],
                                                       .out_k = v[OUT3 + 1],
                                                       .out_v = v[OUT3 + 2],
@@ -363,11 +376,11 @@ static void reference(const op_case *c, const op_tensor *t, double *const *v)
         uint64_t n = layers > 1 ? outputs_of(c, w) : c->sizes[1];
         const double *weights = v[layers > 1 ? WEIGHT3 + w : WEIGHT];
         const double *scale = v[layers > 1 ? SCALE3 + w : SCALE];
+        const double *zero = v[layers > 1 ? POINT3 + w : POINT];
         for (uint64_t i = 0; i < c->sizes[0] * n; i++) {
             double sum = 0;
             for (uint64_t k = 0; k < depth; k++)
-                sum += v[X][i / n * depth + k] *
-                       weight_at(c, weights, scale, layers > 1 ? NULL : v[POINT], i % n, k);
+                sum += v[X][i / n * depth + k] * weight_at(c, weights, scale, zero, i % n, k);
             if (c->option & TOKENS)
                 sum *= v[X_SCALE][i / n];
             if (c->option & BIAS)
