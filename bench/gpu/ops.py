@@ -64,7 +64,7 @@ class Tensor(C.Structure):
 
 class Case(C.Structure):
     _fields_ = [('text', C.c_char * 96), ('axis', C.c_int32), ('option', C.c_int32), ('count', C.c_int32), ('has_backward', C.c_int32),
-                ('alpha', C.c_double), ('beta', C.c_double), ('tensors', Tensor * 12)]
+                ('alpha', C.c_double), ('beta', C.c_double), ('tensors', Tensor * 13)]
 
     def words(self):
         """what follows the sizes in its description"""
@@ -90,6 +90,9 @@ class Library:
     def __init__(self, path):
         self.so = C.CDLL(path)
         self.so.ops_error.restype = C.c_char_p
+        self.so.ops_case_bytes.restype = C.c_uint64
+        if self.so.ops_case_bytes() != C.sizeof(Case):
+            raise RuntimeError('class Case is not shim_case of ops_shim.c')
         self.so.ops_open.argtypes = [C.c_char_p, C.c_void_p, C.c_void_p]
         self.so.ops_case.argtypes = [C.c_char_p, C.c_int, C.c_char_p, C.c_double, C.POINTER(Case)]
         self.so.ops_prepare.argtypes = [C.c_char_p, C.c_int, C.c_char_p, C.c_double, C.POINTER(C.c_uint64), C.c_int]

@@ -27,6 +27,12 @@ typedef struct shim_run {
     op_case c;
 } shim_run;
 
+// What the script's structures must have.
+EXPORT uint64_t ops_case_bytes(void)
+{
+    return sizeof(shim_case);
+}
+
 static kiln *device;
 
 static op_case other; // what ops_change has set
