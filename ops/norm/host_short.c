@@ -22,17 +22,17 @@ static bool is_column_dense(const kiln_view *v)
 // Sets the axes of a variant; false: there is none for these rows.
 static bool plan(const kiln_norm_desc *d, op_request *r)
 {
-    enum { FEW = 1 << 16, MANY = 1 << 20, KEPT = 16, ODD_LANES = 8, WARP = 32 };
+    enum { MANY = 1 << 20, KEPT = 16, ODD_LANES = 8, WARP = 32 };
     uint64_t columns = d->x.sizes[d->axis], count = kiln_view_count(d->x);
     uint64_t each = 16 / view_element_size(&d->x), packs = columns / each, lanes = 1;
-    if (d->sum.buffer || d->axis + 1 != d->x.rank || count < FEW || count > INT32_MAX ||
+    if (d->sum.buffer || d->axis + 1 != d->x.rank || count < MANY || count > INT32_MAX ||
         !kiln_view_is_dense(d->x) || !kiln_view_is_dense(d->out) || !is_at_pack(&d->x) ||
         !is_at_pack(&d->out) || !is_column_dense(&d->weight) || !is_column_dense(&d->bias))
         return false;
     bool is_whole = columns % each == 0 && is_at_pack(&d->weight) && is_at_pack(&d->bias);
     while (lanes < (is_whole ? packs : (columns + KEPT - 1) / KEPT))
         lanes *= 2;
-    if (is_whole ? count < MANY || lanes > WARP || packs * 4 < lanes * 3
+    if (is_whole ? lanes > WARP || packs * 4 < lanes * 3
                  : lanes > ODD_LANES || WARP / lanes * columns % each)
         return false;
     uint64_t per = is_whole ? 1 : (columns + lanes - 1) / lanes;
