@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef __KILN__ // on a GPU 512 calls of these would need more stack than a thread can have
+#    define recursion(n)
+#endif
+
 typedef enum kind { NOTHING, BOOLEAN, NUMBER, TEXT, LIST, OBJECT, KINDS } kind;
 static const char *const names[KINDS] = {
     [NOTHING] = "null", [BOOLEAN] = "boolean", [NUMBER] = "number",
@@ -100,7 +104,7 @@ static value *parse_members(char close, bool has_keys)
     return first;
 }
 
-static value *parse(void)
+static recursion(64) value *parse(void)
 {
     value *v = calloc(1, sizeof *v);
     skip();
@@ -137,7 +141,7 @@ static value *parse(void)
     return v;
 }
 
-static void print(const value *v, int indent)
+static recursion(64) void print(const value *v, int indent)
 {
     printf("%*s", indent, "");
     if (v->key)
@@ -155,7 +159,7 @@ static void print(const value *v, int indent)
     }
 }
 
-static void drop(value *v)
+static recursion(64) void drop(value *v)
 {
     while (v) {
         value *next = v->next;
