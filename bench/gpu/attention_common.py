@@ -89,9 +89,19 @@ def assemble(ptx):
 def tree_before(options, script, **sources):
     """the script of another tree, with its own kernels, and options for it: what its kernels look like is in its script. Sources: the
     script's names for its files"""
-    spec = importlib.util.spec_from_file_location('before_' + script, os.path.join(options.before, 'bench', 'gpu', script + '.py'))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    def from_there(name, file):
+        spec = importlib.util.spec_from_file_location(name, os.path.join(options.before, 'bench', 'gpu', file + '.py'))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    here, own = os.getcwd(), sys.modules['attention_common']
+    try:  # the script takes what the scripts of its own tree share
+        sys.modules['attention_common'] = from_there('before_common', 'attention_common')
+        module = from_there('before_' + script, script)
+    finally:
+        sys.modules['attention_common'] = own
+        os.chdir(here)
     for name, path in sources.items():
         setattr(module, name, os.path.join(options.before, path))
     there = copy.copy(options)
