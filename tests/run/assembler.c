@@ -222,3 +222,23 @@ kernel block(64) void chosen_zeros(const u32 *x, u32 *out)
     f32 e = a > 5 ? -0.0f : 1.0f;
     o[9] = bits_f32(e * 2.0f) + bits_f32(min(1.0f, max(e, -0.0f))) + (u32)(-fabs(e) <= 0.0f);
 }
+
+// The sign of a byte that a branch or a shuffle makes known, cut to 16 bits and widened.
+//! run extended_bytes block=64 (u32[64]:bits, u32[512], u32=240)
+kernel block(64) void extended_bytes(const u32 *x, u32 *out, u32 byte)
+{
+    u32 b = x[thread_x()], *o = out + 8 * thread_x();
+    i8 high = shuffle((i8)-128, byte), low = shuffle_down((i8)-16, byte);
+    o[0] = (u16)high ^ b;
+    o[1] = (u32) ~(u16)low + b;
+    o[2] = (u32)(i32)(i16)high ^ b;
+    o[3] = o[4] = b;
+    if (byte == 240) {
+        o[3] = (u16)(i8)byte ^ b;
+        o[4] = (u32) ~(u16)(i8)byte + b;
+    }
+    u64 wide = (u64)(u16)low * b;
+    o[5] = (u32)wide;
+    o[6] = (u32)(wide >> 32);
+    o[7] = bits_f32((f32)(u16)high) ^ b;
+}

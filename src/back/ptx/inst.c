@@ -436,7 +436,7 @@ static void convert_inst(ptx *p, const ir_inst *i)
 {
     switch ((ir_convert_op)i->op) {
     case IR_TRUNC: truncate(p, i); break;
-    case IR_ZEXT: case IR_SEXT: extend(p, i); break;
+    case IR_ZEXT: case IR_SEXT: if (!ptx_extend_byte(p, i)) extend(p, i); break;
     case IR_SITOF: case IR_UITOF: int_to_float(p, i); break;
     case IR_FTOSI: case IR_FTOUI: float_to_int(p, i); break;
     case IR_FEXT: case IR_FNARROW: ptx_narrow(p, i); break;

@@ -115,6 +115,7 @@ bool ptx_extreme(ptx *p, const ir_inst *i, const char *name, char kind); // min 
 bool ptx_permute(ptx *p, const ir_inst *i);                              // PRMT
 bool ptx_select_bits(ptx *p, const ir_inst *i);
 bool ptx_truth_bits(ptx *p, const ir_inst *i);
+bool ptx_extend_byte(ptx *p, const ir_inst *i);
 bool ptx_ordered(ptx *p, const ir_inst *i);
 bool ptx_add_rotated(ptx *p, const ir_inst *i);
 bool ptx_above_minus_zero(ptx *p, const ir_inst *i);

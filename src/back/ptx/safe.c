@@ -115,6 +115,18 @@ bool ptx_truth_bits(ptx *p, const ir_inst *i)
     return true;
 }
 
+// An i8 as an i16. Where the byte is known, cvt.s16.s8 leaves the sign in the upper half of the
+// register, and a cvt.u32.u16 after it is lost.
+bool ptx_extend_byte(ptx *p, const ir_inst *i)
+{
+    if (i->op != IR_SEXT || i->aux != IR_I8 || i->type != IR_I16)
+        return false;
+    const char *wide = ptx_temp(p, RC_R);
+    ptx_line(p, "cvt.s32.s8 %s, %s", wide, ptx_reg(p, ir_operand(p->f, i, 0)));
+    ptx_line(p, "cvt.u16.u32 %s, %s", ptx_def(p, i->result), wide);
+    return true;
+}
+
 // --- choices and comparisons
 
 bool ptx_select_bits(ptx *p, const ir_inst *i)
