@@ -131,10 +131,11 @@ kernel block(THREADS) min_blocks(TILE == 128 ? 2 : 4) void gemm(const f32 *a, co
         keep_tile(tiles[now][1], next_b, B_IS_MN);
         barrier();
         load_tile(next_a, x, A_IS_MN, origin.x, at + STEP); // beyond K: zeros
-        load_tile(next_b, y, B_IS_MN, origin.y, at + STEP);
 #pragma unroll
         for (u32 p = 0; p < STEP; p++) {
             f32 u[8], v[8];
+            if (p == STEP / 2) // both at once would not fit into the registers
+                load_tile(next_b, y, B_IS_MN, origin.y, at + STEP);
             load_eight(u, tiles[now][0] + p * STRIDE, row);
             load_eight(v, tiles[now][1] + p * STRIDE, column);
 #pragma unroll

@@ -2,8 +2,9 @@
 // that read no others (gemm_sm90.c). A thread writes 16 bytes; it reads whole words, except at the
 // ends of the matrix, and shifts them. Behind a row's end comes what lies there in memory: nobody
 // reads it.
-#include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
+KERNEL_OVERLAPS
 enum { THREADS = 256 };
 
 typedef struct packed {
@@ -55,8 +56,7 @@ static void copy_piece(const u8 *from, u8 *to, packed p, u32 at)
 kernel block(THREADS) void gemm_pack(const u8 *a, u8 *to_a, packed of_a, const u8 *b, u8 *to_b,
                                      packed of_b)
 {
-    next_kernel_launch();
-    previous_kernel_wait();
+    kernel_begin();
     for (u32 at = block_x() * THREADS + thread_x(); at < of_a.count + of_b.count;
          at += grid_dim_x() * THREADS)
         if (at < of_a.count)

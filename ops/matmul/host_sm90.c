@@ -396,7 +396,7 @@ kiln_status matmul_pack(const job *j, const matrix *only, kiln_buffer *to, job *
                             .args = args,
                             .arg_count = COUNT(args),
                             .stream = j->desc->stream,
-                            .overlaps_previous = !j->desc->waits_for_previous});
+                            .overlaps_previous = kernel->overlaps && !j->desc->waits_for_previous});
 }
 
 // Makes the copy along K, at `offset` of `to`, and lets the job read it.
