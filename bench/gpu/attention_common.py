@@ -204,7 +204,7 @@ def parse(rounds, twin_module, add_options=lambda parser: None):
     parser = argparse.ArgumentParser()
     parser.add_argument('--kiln', default='build/kiln')
     parser.add_argument('--twin', default=os.path.join(ROOT, '..', 'shared', 'hopper'))
-    parser.add_argument('--before', metavar='TREE', help='a built tree of Kiln, whose kernels run beside ours')
+    parser.add_argument('--before', metavar='TREE', type=os.path.abspath, help='a built tree of Kiln, whose kernels run beside ours')
     parser.add_argument('--rows', default='*', help='patterns with commas between: hd64.full.bf16.1024,hd128.*')
     parser.add_argument('--ptxas', action='store_true', help='assemble with ptxas, many at once, instead of by the driver')
     parser.add_argument('--rounds', type=int, default=rounds)
