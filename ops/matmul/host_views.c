@@ -98,14 +98,16 @@ static matrix matrix_of(const kiln_view *v)
 }
 
 // --- batches
-// Strides of a view's batch dimensions, as out has them.
+// Strides of a view's batch dimensions, as out has them. An operand without elements (K is 0) has
+// one place for all batches: its strides would lead outside of its buffer.
 static void batch_strides(const kiln_view *v, const kiln_view *out, int64_t to[KILN_MAX_RANK])
 {
     int64_t strides[KILN_MAX_RANK];
     uint32_t missing = out->rank - v->rank;
+    bool is_empty = !kiln_view_count(*v);
     view_strides(v, strides);
     for (uint32_t n = 0; n + 2 < out->rank; n++)
-        to[n] = n < missing || v->sizes[n - missing] == 1 ? 0 : strides[n - missing];
+        to[n] = is_empty || n < missing || v->sizes[n - missing] == 1 ? 0 : strides[n - missing];
 }
 
 // Leaves out dimensions of 1, and joins those that lie at equal distances in all three.

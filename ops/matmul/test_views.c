@@ -286,6 +286,47 @@ free_all:
         kiln_buffer_free(all[n]);
 }
 
+// Sums of nothing: operands without an element, whose batches lie apart all the same.
+static void test_empty(kiln *k)
+{
+    enum { BATCHES = 6, ROWS = 5, COLUMNS = 4, ALL = BATCHES * ROWS * COLUMNS };
+    static const kiln_type types[] = {KILN_F32, KILN_F16};
+    for (int type = 0; type < 2; type++)
+        for (int has_bias = 0; has_bias < 2; has_bias++) {
+            kiln_buffer *a, *b, *out, *bias;
+            float row[COLUMNS] = {1, 2, 3, 4}, all[2 * ALL];
+            for (int i = 0; i < 2 * ALL; i++)
+                all[i] = 7;
+            CHECK(!kiln_buffer_new(k, types[type], 0, &a) &&
+                  !kiln_buffer_new(k, types[type], 0, &b) &&
+                  !kiln_buffer_new(k, KILN_F32, 2 * ALL, &out) &&
+                  !kiln_buffer_new(k, KILN_F32, COLUMNS, &bias) &&
+                  !kiln_write(out, 0, all, 2 * ALL) && !kiln_write(bias, 0, row, COLUMNS));
+            kiln_matmul_desc desc = {
+                .a = KILN_VIEW(a, 2, 3, ROWS, 0),
+                .b = KILN_VIEW(b, 0, COLUMNS),
+                .out = kiln_view_slice(KILN_VIEW(out, 2, 2 * 3, ROWS, COLUMNS), 1, 0, 3, 1)};
+            for (int n = 0; n < 3; n++) // as wide rows would lie
+                desc.a.strides[n] = (int64_t[]){24, 8, 1}[n];
+            desc.a.strides[3] = desc.a.has_strides = 1;
+            if (has_bias) {
+                desc.bias = KILN_VIEW(bias, COLUMNS);
+                desc.epilogue = KILN_EPILOGUE_BIAS;
+            }
+            kiln_status status = kiln_matmul(k, &desc);
+            if (status)
+                printf("%s\n", kiln_last_error(k)->text);
+            CHECK(!status && !kiln_read(out, 0, all, 2 * ALL));
+            for (int i = 0; i < 2 * ALL && !is_fake; i++) {
+                bool is_written = i / (ROWS * COLUMNS) % 6 < 3;
+                CHECK(all[i] == (!is_written ? 7 : has_bias ? row[i % COLUMNS] : 0));
+            }
+            kiln_buffer *const buffers[] = {a, b, out, bias};
+            for (int n = 0; n < 4; n++)
+                kiln_buffer_free(buffers[n]);
+        }
+}
+
 int main(int argc, char **argv)
 {
     const char *device = argc > 1 ? argv[1] : "cuda";
@@ -314,6 +355,7 @@ int main(int argc, char **argv)
             }
     test_types(k);
     test_bytes(k);
+    test_empty(k);
     test_scratch(k);
     kiln_close(k);
     return api_done("matmul_views");
