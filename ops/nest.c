@@ -8,11 +8,11 @@ static uint64_t magnitude(int64_t stride)
     return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
 }
 
-// Does dimension `a` belong outside dimension `b`? The last view says so; the others where it has
-// the same stride in both.
+// Does dimension `a` belong outside dimension `b`? The last orderer says so; the others where it
+// has the same stride in both.
 static bool is_outside(const op_nest *n, uint32_t a, uint32_t b)
 {
-    for (uint32_t v = n->view_count; v-- > 0;) {
+    for (uint32_t v = n->orderers; v-- > 0;) {
         uint64_t x = magnitude(n->strides[v][a]), y = magnitude(n->strides[v][b]);
         if (x != y)
             return x > y;
@@ -85,7 +85,7 @@ static void append(op_nest *n, uint64_t size, const int64_t strides[NEST_VIEWS])
 
 static void begin(const kiln_view *views, uint32_t count, op_nest *out)
 {
-    *out = (op_nest){.rank = views->rank, .view_count = count};
+    *out = (op_nest){.rank = views->rank, .view_count = count, .orderers = count};
     memcpy(out->sizes, views->sizes, sizeof out->sizes);
     for (uint32_t v = 0; v < count; v++)
         view_strides(&views[v], out->strides[v]);
@@ -132,10 +132,12 @@ void op_nest_widen(op_nest *n, uint32_t width)
         n->strides[v][n->rank - 1] *= (int64_t)width;
 }
 
-void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest *out)
+void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, bool is_by_first,
+                  op_nest *out)
 {
     int64_t strides[NEST_VIEWS];
     begin(views, count, out);
+    out->orderers = is_by_first ? 1 : count;
     uint64_t size = remove_loop(out, axis, strides);
     for (uint32_t v = 0; v < count && size == 1; v++)
         strides[v] = 1; // a single element is as dense as any

@@ -13,8 +13,9 @@ enum { NEST_VIEWS = 16 }; // as kiln/nest.h
 typedef struct op_nest {
     uint32_t rank; // at least 1
     uint32_t view_count;
-    bool is_of_rows; // the last loop is a row, and stays one
-    uint32_t widest; // packs are at most that wide; 0: as wide as the views allow
+    uint32_t orderers; // the loops are in the order of the strides of so many views, the first ones
+    bool is_of_rows;   // the last loop is a row, and stays one
+    uint32_t widest;   // packs are at most that wide; 0: as wide as the views allow
     uint64_t sizes[KILN_MAX_RANK];
     int64_t strides[NEST_VIEWS][KILN_MAX_RANK]; // in elements
 } op_nest;
@@ -39,8 +40,10 @@ typedef struct op_packs {
 
 // The views have the same sizes; none is empty.
 void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out);
-// The same with the elements along `axis` as the innermost loop.
-void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest *out);
+// The same with the elements along `axis` as the innermost loop. is_by_first: the first view alone
+// says how the rows are numbered, whatever the others are.
+void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, bool is_by_first,
+                  op_nest *out);
 // The loops over the dimensions whose bits are set in `dimensions`; none of those is empty.
 void op_nest_some(const kiln_view *views, uint32_t count, uint32_t dimensions, op_nest *out);
 // Makes a step of the innermost loop `width` elements; what is left over is dropped.

@@ -101,7 +101,7 @@ static void make_views(job *j)
     v[UNIT] = number_view(v[X], unit);
     v[ITEM] = number_view(v[X], item);
     v[CHANNEL] = number_view(v[X], channel);
-    op_rows_make(v, VIEWS, v[X].rank - 1, 4, 2, &j->rows);
+    op_rows_make(v, VIEWS, v[X].rank - 1, 4, 2, false, &j->rows);
     j->nest = op_nest_arg(&j->rows.packs, j->rows.packs.rank);
     j->sums = p->workspace;
     j->sums.first += 2 * j->rows.rows;

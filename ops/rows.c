@@ -62,10 +62,10 @@ static uint32_t lanes_of(uint64_t packs, uint64_t rows)
 }
 
 void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim,
-                  uint32_t kept, op_rows *out)
+                  uint32_t kept, bool is_by_first, op_rows *out)
 {
     op_nest nest;
-    op_nest_rows(views, count, axis, &nest);
+    op_nest_rows(views, count, axis, is_by_first, &nest);
     bool is_small = kiln_view_count(views[0]) < SMALL && nest.sizes[nest.rank - 1] <= 4 * BLOCK;
     nest.widest = is_small ? 4 : 16; // a thread has less to compute
     *out = (op_rows){.inner = OP_DENSE, .columns = nest.sizes[nest.rank - 1]};
@@ -203,7 +203,7 @@ void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, ui
         views[n] = !o->view->buffer ? *x : o->is_column ? for_rows(*o->view, x, c->axis) : *o->view;
         op_rows_add(c, kiln_arg_view(views[n]));
     }
-    op_rows_make(views, count, c->axis, aim, kept, &c->rows);
+    op_rows_make(views, count, c->axis, aim, kept, c->is_by_x, &c->rows);
     op_rows_add(c, op_nest_arg(&c->rows.packs, c->rows.packs.rank));
     c->request.program = program;
     for (uint32_t n = 0; n < c->count; n++)

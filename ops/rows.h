@@ -20,9 +20,10 @@ typedef struct op_rows {
 } op_rows;
 
 // Views of one shape with rows along `axis`, not empty. `aim`: packs that a thread of a long row
-// should have, at least; `kept`: rows that it has in registers at the same time.
+// should have, at least; `kept`: rows that it has in registers at the same time; is_by_first: as
+// op_nest_rows.
 void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim,
-                  uint32_t kept, op_rows *out);
+                  uint32_t kept, bool is_by_first, op_rows *out);
 // Gives the axes of rows_axes.def their values.
 void op_rows_set(const op_rows *rows, kiln_type type, bool is_in_place, op_request *r);
 kiln_status op_rows_launch(kiln *k, const op_rows *rows, const op_request *r, const kiln_arg *args,
@@ -39,6 +40,7 @@ typedef struct op_rows_call {
     const op_operand *operands; // x first; see op_rows_check. No columns: the sizes of x
     uint32_t count, axis;
     bool is_in_place, is_empty; // empty: there are no rows, and no launch
+    bool is_by_x; // rows have the same numbers in all launches over this x; set before op_rows_plan
     op_rows rows;
     op_request request;
     kiln_arg args[NEST_VIEWS];

@@ -46,7 +46,7 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
 static kiln_status run_columns(kiln *k, const kiln_norm_backward_desc *d)
 {
     const op_operand o[] = {{.view = &d->x}, {.view = &d->dout}};
-    op_rows_call c = {.operands = o, .axis = d->axis};
+    op_rows_call c = {.operands = o, .axis = d->axis, .is_by_x = true};
     op_rows_plan(&c, &columns, COUNT(o), 4, 2);
     op_set(&c.request, WIDTH, op_rows_plan_columns(&c));
     op_set(&c.request, WEIGHT, d->dweight.buffer != NULL);
@@ -83,6 +83,7 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
         status = op_set_zero(k, d->dweight, d->stream);
     if (status || c.is_empty)
         return status ? status : op_set_zero(k, d->dbias, d->stream);
+    c.is_by_x = has_columns; // whose launch finds the statistics of a row by its number
     op_rows_plan(&c, &backward, 5, 4, 2);
     status = op_check_room(k, call, &workspace, KILN_F32, has_columns ? c.rows.rows : 0, 2);
     if (status)
