@@ -96,6 +96,20 @@ def shapes_are_numpys(device):
     locked.flags.writeable = False
     raises(kiln.Error, ["read-only"], ops.copy, a, out=locked, device=device)
 
+    class Converts:  # to another array each time
+        def __array__(self, dtype=None, copy=None):
+            return numpy.full(70000, 3, "f4")
+
+    class Shares(Converts):
+        def __array__(self, dtype=None, copy=None):
+            return a
+
+    assert ops.sum(numpy.float32(3), device=device) == 3 and (numpy.asarray(ops.copy_view(Converts(), device=device)) == 3).all()
+    raises(kiln.Error, ["read-only"], ops.copy, numpy.zeros((), "f4"), out=numpy.float32(1), device=device)
+    raises(kiln.Error, ["read-only"], ops.copy, numpy.zeros(70000, "f4"), out=Converts(), device=device)
+    ops.copy(-a, out=Shares(), device=device)
+    assert (a < 0).all()
+
 
 @on_each_device
 def arrays_of_kiln_stay_there(device):
@@ -216,6 +230,14 @@ def reductions(device):
     assert (dx == 1).all() and dx.shape == x.shape
     raises(kiln.ArgumentError, ["axis 3"], ops.sum, x, 3)
     raises(kiln.ArgumentError, ["twice"], ops.sum, x, (0, -3))
+    for y in (numpy.array([[0, 2, -3]], "i4"), numpy.array([[0, 2, -3]], "f4"), numpy.array([[0, 2, -3]], "f8").reshape((1,) * 7 + (3,))):
+        for name in ("sum", "mean", "prod", "any", "all", "count_nonzero"):  # over no dimension
+            want = (y != 0).astype("i8") if name == "count_nonzero" else getattr(numpy, name)(y, axis=())
+            got = getattr(ops, name)(y, axis=(), device=device)
+            assert (got == want).all() and got.dtype.kind == want.dtype.kind and got.shape == y.shape, name
+    y = x[0]
+    assert (ops.vector_norm(y, (), device=device) == abs(y)).all() and (ops.variance(y, (), keepdims=True, device=device) == 0).all()
+    raises(kiln.ArgumentError, ["argmax", "axis=()"], ops.argmax, x, ())
 
 
 @on_each_device

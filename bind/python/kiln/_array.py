@@ -141,6 +141,16 @@ def _describe_numpy(x: Any, name: str) -> Described:
     return Described(address, kind, item, x.shape, _strides_of(name, x.strides, x.shape, item), "host", is_read_only=is_read_only)
 
 
+def _describe_converted(x: Any, name: str) -> Described:
+    """Numbers of NumPy, and objects that only convert to arrays: memory that may be there for this call alone, and then takes no results."""
+    numpy = sys.modules["numpy"]
+    made = numpy.asarray(x)
+    found = _describe_numpy(made, name)
+    found.keep = made
+    found.is_read_only = found.is_read_only or isinstance(x, numpy.generic) or numpy.asarray(x).ctypes.data != made.ctypes.data
+    return found
+
+
 def describe_torch(x: Any, name: str) -> Described:
     kind = type_of(x.dtype)
     if kind is None:
@@ -232,6 +242,8 @@ def describe(x: Any, name: str = "array") -> Described | None:
         module = type(x).__module__.partition(".")[0]
         if module == "torch" and hasattr(x, "data_ptr"):
             found = describe_torch(x, name)
+        elif module == "numpy" and isinstance(x, sys.modules["numpy"].generic):
+            found = _describe_converted(x, name)
         elif module == "numpy" and hasattr(x, "__array_interface__") and hasattr(x, "strides"):
             found = _describe_numpy(x, name)
         elif hasattr(x, "__cuda_array_interface__") and module not in _BY_DLPACK:
@@ -239,7 +251,7 @@ def describe(x: Any, name: str = "array") -> Described | None:
         elif hasattr(x, "__dlpack__"):
             found = _describe_dlpack(x, name)
         elif hasattr(x, "__array__") and "numpy" in sys.modules:
-            found = _describe_numpy(sys.modules["numpy"].asarray(x), name)
+            found = _describe_converted(x, name)
         else:
             return None
     if len(found.shape) > _abi.KILN_MAX_RANK:

@@ -413,14 +413,20 @@ def reduced(shape: Sequence[int], axis: Any, keepdims: bool, call: str) -> tuple
 
 
 def reduce(op: str, x: Any, axis: Any, keepdims: bool, alpha: float, out: Any, dtype: Any, stream: Any, device: Any) -> Any:
-    from . import _op_table, ops  # which need this module
+    from . import _op_table  # which needs this module
 
     one = describe(x, "%s: 'x'" % op)
     if one is None:
         raise TypeMismatch("%s: 'x' is a %s, not an array" % (op, type(x).__name__))
     mask, shape = reduced(one.shape, axis, keepdims, op)
-    if not mask and one.shape:  # no dimension at all: every element is its own sum
-        return ops.copy(x, out=out, dtype=dtype, stream=stream, device=device)
+    if not mask and one.shape:  # no dimension at all: rows of one element
+        if op in ("argmax", "argmin"):
+            raise ArgumentError("%s: axis=() has no elements to choose from" % op)
+        if len(one.shape) < _abi.KILN_MAX_RANK:
+            return reduce(op, x[..., None], -1, False, alpha, out, dtype, stream, device)
+        if 1 not in one.shape:
+            raise ArgumentError("%s: axis=() of an array of %d dimensions: reshape it" % (op, len(one.shape)))
+        mask, shape = 1 << one.shape.index(1), tuple(one.shape)
     if out is None:
         is_float = one.kind in FLOATS
         kind = type_of(dtype) if dtype is not None else (
