@@ -42,7 +42,7 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
     return op_rows_run(k, &c, d->stream);
 }
 
-// Weight and bias: after the rows, whose statistics are in the workspace.
+// Weight and bias: after the rows, whose statistics are in the workspace by their numbers.
 static kiln_status run_columns(kiln *k, const kiln_norm_backward_desc *d)
 {
     const op_operand o[] = {{.view = &d->x}, {.view = &d->dout}};
@@ -77,13 +77,12 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
         {.name = "dweight", .view = &d->dweight, .is_result = true, .is_column = true},
         {.name = "dbias", .view = &d->dbias, .is_result = true, .is_column = true}};
     const op_operand workspace = {.name = "workspace", .view = &d->workspace, .is_result = true};
-    op_rows_call c = {.name = call, .operands = o, .count = COUNT(o), .axis = d->axis};
+    op_rows_call c = {call, o, COUNT(o), d->axis, .is_by_x = has_columns}; // for run_columns
     status = begin(k, &c, d->eps);
     if (!status && c.is_empty)
         status = op_set_zero(k, d->dweight, d->stream);
     if (status || c.is_empty)
         return status ? status : op_set_zero(k, d->dbias, d->stream);
-    c.is_by_x = has_columns; // whose launch finds the statistics of a row by its number
     op_rows_plan(&c, &backward, 5, 4, 2);
     status = op_check_room(k, call, &workspace, KILN_F32, has_columns ? c.rows.rows : 0, 2);
     if (status)

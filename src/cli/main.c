@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/knobs.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -110,9 +111,24 @@ static int dispatch(int argc, char **argv)
     return has_bad_switch(v) ? EXIT_USAGE : v->run(argc - 1, argv + 1);
 }
 
+// Calls of the library end with a status; what verbs do beside them (files, values) ends here when
+// there is no memory.
+static int run_verb(int argc, char **argv)
+{
+    bug_frame frame;
+    if (bug_enter(&frame)) {
+        bool is_bug = frame.kind == BUG_INTERNAL;
+        fprintf(stderr, "kiln: %s%s\n", is_bug ? "internal error: " : "", frame.text);
+        return is_bug ? EXIT_BUG : EXIT_WORLD;
+    }
+    int result = dispatch(argc, argv);
+    bug_leave(&frame);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
-    int result = dispatch(argc, argv);
+    int result = run_verb(argc, argv);
     errno = 0;
     bool is_lost = fflush(stdout) != 0;
     if (is_lost || ferror(stdout)) {

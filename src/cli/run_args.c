@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "cli/run.h"
@@ -193,13 +194,20 @@ static bool read_npy(const run *r, run_arg *a, const char *path, char why[NPY_WH
     return ok;
 }
 
+// How many bytes a file may have. A device such as /dev/zero has no end.
+static size_t most_bytes(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISCHR(st.st_mode) ? (size_t)1 << 28 : (size_t)1 << 36;
+}
+
 // Anything but .npy: the bytes as they are.
 static bool read_raw(run_arg *a, const char *path, char why[NPY_WHY])
 {
     const char *reason = "out of memory";
     arena *scratch = arena_new();
     str all;
-    bool ok = scratch && file_read(scratch, path, (size_t)1 << 36, &all, &reason);
+    bool ok = scratch && file_read(scratch, path, most_bytes(path), &all, &reason);
     if (!ok) {
         snprintf(why, NPY_WHY, "%s", reason);
     } else if (!a->element.size || all.len % a->element.size) {
