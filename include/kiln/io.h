@@ -105,7 +105,7 @@ static inline i64 io_read(i32 handle, void *to, i64 bytes)
 {
     return kiln_io_read(handle, to, bytes);
 }
-// IO_STDOUT and IO_STDERR go where printf goes.
+// IO_STDOUT and IO_STDERR go where printf goes; IO_STDERR elsewhere after kiln_on_print_error.
 static inline i64 io_write(i32 handle, const void *from, i64 bytes)
 {
     return kiln_io_write(handle, from, bytes);

@@ -475,6 +475,9 @@ KILN_API void kiln_cancel(kiln *k);
 // kiln_printed. Called by whichever thread has the text, one call at a time.
 KILN_API void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len),
                             void *user);
+// The same for what kernels write to stderr (<stdio.h>). NULL: it goes where printf goes.
+KILN_API void kiln_on_print_error(kiln *k, void (*print)(void *user, const char *text, size_t len),
+                                  void *user);
 KILN_API const char *kiln_printed(kiln *k, size_t *len); // since the last call; owned by k
 
 // --- checking: runs a launch on the interpreter beside a shadow of its memory, and reports what is

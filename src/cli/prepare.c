@@ -37,6 +37,14 @@ static void on_print(void *user, const char *bytes, size_t len)
     fwrite(bytes, 1, len, stdout);
 }
 
+// What was printed before comes first, as where both go to a terminal.
+static void on_print_error(void *user, const char *bytes, size_t len)
+{
+    (void)user;
+    fflush(stdout);
+    fwrite(bytes, 1, len, stderr);
+}
+
 // --- the kernel and its words
 
 static int pick_kernel(run *r, run_launch *l)
@@ -549,6 +557,7 @@ int run_open(run *r)
     if (st)
         return cli_fail(NULL, st);
     kiln_on_print(r->k, on_print, NULL);
+    kiln_on_print_error(r->k, on_print_error, NULL);
     kiln_compile_desc desc;
     // Machine code on the host's own cores could damage this process: a user who wants it unguarded
     // says so.

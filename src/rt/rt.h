@@ -56,6 +56,8 @@ struct kiln {
     uint64_t blocks_taken, blocks_all; // of the launch that runs, where the device knows; atomic
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
+    void (*print_error)(void *user, const char *text, size_t len); // NULL: as print
+    void *print_error_user;
     pthread_mutex_t print_lock; // of output: threads of a device print while kernels run
     char *printed[2];           // being filled; handed out last
     size_t printed_len, printed_cap;
@@ -280,6 +282,7 @@ kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_a
                          rt_launch *out, bool *is_empty);
 // --- context/context.c: where a context's kernel output goes
 void context_print(void *k, const char *bytes, size_t len);
+void context_print_error(kiln *k, const char *bytes, size_t len); // of stderr
 // --- memory/copy.c
 void host_drop_all(kiln *k);
 typedef struct tensor_layout { // a tensor map's description, checked

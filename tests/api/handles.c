@@ -37,6 +37,7 @@ static void all_calls(kiln *k, kiln_module *m, kiln_kernel *f, kiln_buffer *b)
     CHECK(!strcmp(kiln_device_name(k), "") && !strcmp(kiln_printed(k, &len), "") && len == 0);
     kiln_kernel_block(f, block);
     kiln_on_print(k, NULL, NULL);
+    kiln_on_print_error(k, NULL, NULL);
     kiln_cancel(k);
     kiln_buffer_free(b);
     kiln_module_free(m);

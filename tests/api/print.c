@@ -3,6 +3,7 @@
 
 static const char source[] =
     "#include <kiln/kernel.h>\n"
+    "#include <stdio.h>\n"
     "kernel block(4) void order(void) { printf(\"%u.%u \", block_x(), thread_x()); }\n"
     "kernel block(1) void formats(i32 i, u64 big, f32 x) {\n"
     "    printf(\"[%d|%5d|%-5d|%05d|%+d|%x|%#X|%o|%u]\", i, i, i, i, i, (u32)i, (u32)i, (u32)i, "
@@ -12,7 +13,8 @@ static const char source[] =
     "    printf(\"[%c%c|%s|%%|%.3s]\", 'a', 98, \"text\", \"cut off\");\n"
     "    printf(\"[%lld|%6d]\", -9223372036854775807LL, i);\n"
     "}\n"
-    "kernel block(64) void quiet(i32 n) { if ((i32)thread_x() < n) printf(\"x\"); }\n";
+    "kernel block(64) void quiet(i32 n) { if ((i32)thread_x() < n) printf(\"x\"); }\n"
+    "kernel block(1) void errors(void) { fputs(\"out\", stdout); fprintf(stderr, \"e%d\", 2); }\n";
 
 typedef struct sink {
     char text[256];
@@ -70,6 +72,14 @@ int main(void)
         kiln_on_print(k, NULL, NULL);
         CHECK(!api_launch(api_kernel(m, "quiet"), 1, 0, &few, 1));
         CHECK(!strcmp(kiln_printed(k, NULL), "xxxxx"));
+
+        memset(&s, 0, sizeof s); // stderr has a way of its own when there is one
+        kiln_on_print_error(k, collect, &s);
+        CHECK(!api_launch(api_kernel(m, "errors"), 1, 0, NULL, 0));
+        CHECK(!strcmp(kiln_printed(k, NULL), "out") && s.len == 2 && !memcmp(s.text, "e2", 2));
+        kiln_on_print_error(k, NULL, NULL);
+        CHECK(!api_launch(api_kernel(m, "errors"), 1, 0, NULL, 0));
+        CHECK(!strcmp(kiln_printed(k, NULL), "oute2"));
         kiln_module_free(m);
     }
     kiln_close(k);

@@ -739,6 +739,7 @@ FUNCTIONS = [
     ("kiln_sync", c_int, [c_void_p]),
     ("kiln_cancel", None, [c_void_p]),
     ("kiln_on_print", None, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_on_print_error", None, [c_void_p, c_void_p, c_void_p]),
     ("kiln_printed", c_char_p, [c_void_p, c_void_p]),
     ("kiln_check", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_stream_new", c_int, [c_void_p, c_int, c_void_p]),

@@ -36,6 +36,11 @@ def _print(_user: Any, data: int, length: int) -> None:
     sys.stdout.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
 
 
+def _print_error(_user: Any, data: int, length: int) -> None:
+    sys.stderr.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
+
+
+_on_print_error = _PRINT(_print_error)
 _on_print = _PRINT(_print)  # one for all devices, for as long as the process lives
 
 
@@ -78,6 +83,7 @@ class Device:
         self.memory_bytes: int = info.memory_bytes
         self.multiprocessors: int = info.multiprocessors
         library.kiln_on_print(self.handle, ctypes.cast(_on_print, c_void_p), None)
+        library.kiln_on_print_error(self.handle, ctypes.cast(_on_print_error, c_void_p), None)
         _all.add(self)
 
     def __repr__(self) -> str:

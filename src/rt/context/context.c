@@ -248,6 +248,16 @@ void context_print(void *user, const char *text_of, size_t len)
     pthread_mutex_unlock(&k->print_lock);
 }
 
+void context_print_error(kiln *k, const char *text_of, size_t len)
+{
+    pthread_mutex_lock(&k->print_lock);
+    if (k->print_error)
+        k->print_error(k->print_error_user, text_of, len);
+    else
+        print(k, text_of, len);
+    pthread_mutex_unlock(&k->print_lock);
+}
+
 void kiln_on_print(kiln *k, void (*function)(void *user, const char *text, size_t len), void *user)
 {
     if (!handle_is(HANDLE_CONTEXT, k)) {
@@ -257,6 +267,19 @@ void kiln_on_print(kiln *k, void (*function)(void *user, const char *text, size_
     pthread_mutex_lock(&k->print_lock);
     k->print = function;
     k->print_user = user;
+    pthread_mutex_unlock(&k->print_lock);
+}
+
+void kiln_on_print_error(kiln *k, void (*function)(void *user, const char *text, size_t len),
+                         void *user)
+{
+    if (!handle_is(HANDLE_CONTEXT, k)) {
+        error_bad_handle(HANDLE_CONTEXT, k);
+        return;
+    }
+    pthread_mutex_lock(&k->print_lock);
+    k->print_error = function;
+    k->print_error_user = user;
     pthread_mutex_unlock(&k->print_lock);
 }
 

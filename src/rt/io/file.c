@@ -157,9 +157,12 @@ int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n)
 {
     if (handle != 1 && handle != 2)
         return transfer(s, handle, from, n, true);
-    if (n) { // where printf goes, behind what it has printed
+    if (n) { // behind what printf has printed
         io_print_lines(s, handle);
-        context_print(s->k, from, (size_t)n);
+        if (handle == 1)
+            context_print(s->k, from, (size_t)n);
+        else
+            context_print_error(s->k, from, (size_t)n);
     }
     return n;
 }
