@@ -61,6 +61,42 @@ def calls_go_straight_to_their_plan():
 
 
 @test
+def other_addresses_take_the_same_plan():
+    """Tensors that differ from earlier ones in their addresses alone do not run the kernel's own code again; where two arguments share memory, they do."""
+    device, products = kiln.device("cpu"), kt._products
+    real, ran = products._check_linear, []
+    products._check_linear = lambda *args: ran.append(1) or real(*args)
+    try:
+        device.plans.clear(), device.forms.clear()
+        pool = [torch.randn(2, 3, 8) for _ in range(20)]
+        weights = [torch.randn(5, 8) for _ in range(20)]
+        for x, w in zip(pool, weights):
+            assert torch.allclose(kt.linear(x, w), F.linear(x, w), atol=1e-5)
+        assert len(ran) <= 2, "not for each address"  # two where the first lies at another remainder
+        ran.clear()
+        wide = torch.randn(40, 4096)
+        for n in range(20):  # rows with gaps, at addresses that are the same but for multiples of the alignment
+            x = wide[n : n + 3, :8]
+            assert torch.allclose(kt.linear(x, weights[0]), F.linear(x, weights[0]), atol=1e-5)
+        assert len(ran) <= 1
+        for x in (torch.randn(8, 8), torch.randn(8, 8)):  # x is the weight, too: which one the kernel took a view of is not known
+            other = torch.randn(8, 8)
+            assert torch.allclose(kt.linear(x, x), F.linear(x, x), atol=1e-5)
+            assert torch.allclose(kt.linear(x, other), F.linear(x, other), atol=1e-5)
+        q, k, v = torch.randn(3, 1, 2, 6, 8)
+        for one in ((q, q, q), (q, k, v), (v, k, k), tuple(torch.randn(3, 1, 2, 6, 8)), (k, q, q)):
+            assert torch.allclose(kt.attention(*one), F.scaled_dot_product_attention(*one), atol=1e-5)
+        for scale in (0.0, -0.0, 0.5):
+            assert torch.allclose(kt.leaky_relu(torch.full((4,), -3.0), alpha=scale), F.leaky_relu(torch.full((4,), -3.0), scale))
+            assert str(kt.leaky_relu(torch.full((4,), -3.0), alpha=scale)[0].item()) == str(-3.0 * scale)
+        for first in range(8):  # every remainder of an address
+            x = torch.randn(100)[first : first + 64].view(8, 8)
+            assert torch.allclose(kt.linear(x, weights[1]), F.linear(x, weights[1]), atol=1e-5)
+    finally:
+        products._check_linear = real
+
+
+@test
 def what_watches_ops_sees_them():
     x, w = torch.randn(3, 4), torch.randn(5, 4)
     warm(x, w)

@@ -65,6 +65,7 @@ class Device:
         self.views: dict[Any, bytes] = {}  # of foreign arrays, by what describes them
         self.calls: dict[Any, Any] = {}  # whole descriptions of ops and sizes of workspaces, by their arrays
         self.plans: dict[Any, Any] = {}  # what whole kernels do: kiln.torch looks here first
+        self.forms: dict[Any, Any] = {}  # the same for any addresses of their tensors
         self._streams: dict[int, int] = {}
         self._stream_owners: dict[int, Any] = {}
         self._own_streams: dict[int, int] = {}
@@ -112,6 +113,7 @@ class Device:
             self.views.clear()
             self.calls.clear()
             self.plans.clear()
+            self.forms.clear()
             if self.process == os.getpid():
                 close(handle)
 
@@ -197,6 +199,7 @@ class Device:
             self.views.clear()
             self.calls.clear()
             self.plans.clear()
+            self.forms.clear()
             for buffer in old.values():
                 self.free_later(library.kiln_buffer_free, buffer)
 
@@ -347,7 +350,7 @@ def _after_fork() -> None:
         device.lock = threading.RLock()
         device._depth = 0
         device._wraps, device._old_wraps = {}, {}
-        device.views, device.calls, device.plans = {}, {}, {}
+        device.views, device.calls, device.plans, device.forms = {}, {}, {}, {}
         device._garbage = deque()
 
 
