@@ -109,6 +109,52 @@ def kernels_on_tensors():
 
 
 @test
+def bad_input_is_named():
+    """Also where the same call was right just before, and is looked up."""
+    x, w, q = tensor(4, 8), tensor(6, 8), tensor(1, 2, 16, 64)
+    for _ in range(2):
+        kt.linear(x, w), kt.attention(q, q, q)
+    raises(kiln.ArgumentError, ["linear", "'weight'", "f64"], kt.linear, x, w.double())
+    raises(kiln.TypeMismatch, ["attention", "'v' is f64", ".to()"], kt.attention, q, q, q.double())
+    raises(kiln.ArgumentError, ["'out'", "reach an element twice"], ops.add, x, x, out=torch.zeros(1, 8, device=DEVICE).expand(4, 8))
+    raises(kiln.ArgumentError, ["sort", "'x' wants a gradient", "kiln.torch.sort", "detach()"], ops.sort, x.clone().requires_grad_())
+    cube = kt.op(SAXPY, "cube")
+    raises(kiln.ArgumentError, ["cube has no backward pass", "backward=", "detached"], cube(x.clone().requires_grad_()).sum().backward)
+    leaf = x.clone().requires_grad_()
+    (once,) = torch.autograd.grad(kt.softmax(leaf).square().sum(), leaf, create_graph=True)
+    raises(kiln.ArgumentError, ["second derivatives"], once.sum().backward)
+    freed = x.clone()
+    kt.linear(freed, w), kt.linear(freed, w)
+    freed.untyped_storage().resize_(0)
+    raises(kiln.ArgumentError, ["'x'", "freed"], kt.linear, freed, w)
+    needs_gpu()
+    raises(kiln.ArgumentError, ["linear", "'weight' is on 'cpu'", ".to('cuda:0')"], kt.linear, x, w.cpu())
+    raises(kiln.ArgumentError, ["attention", "'k' is on 'cpu'", ".to('cuda:0')"], kt.attention, q, q.cpu(), q)
+
+
+@test
+def other_addresses_take_the_same_plan():
+    """A cache that grows, as in decoding: in every step the layers have the same sizes and their own addresses."""
+    layers = [torch.nn.Linear(64, 64, device=DEVICE, dtype=torch.bfloat16) for _ in range(6)]
+    keys = [tensor(1, 4, 3, 64, dtype=torch.bfloat16) for _ in layers]
+    device, real, ran = kiln.device(KILN_DEVICE), kt._products._check_attention, []
+    kt._products._check_attention = lambda *args: ran.append(1) or real(*args)
+    try:
+        for _ in range(20):
+            q = tensor(1, 4, 1, 64, dtype=torch.bfloat16)
+            for n, layer in enumerate(layers):
+                keys[n] = torch.cat([keys[n], q], 2)
+                got = kt.scaled_dot_product_attention(q, keys[n], keys[n] + 1)
+                close(got, torch.nn.functional.scaled_dot_product_attention(q.float(), keys[n].float(), (keys[n] + 1).float()), 2e-2)
+                close(kt.linear(got, layer.weight, layer.bias), torch.nn.functional.linear(got.float(), layer.weight.float(), layer.bias.float()), 2e-2)
+                q = got
+    finally:
+        kt._products._check_attention = real
+    assert len(ran) <= (20 if DEVICE == "cuda" else 80), "%d times for 20 lengths" % len(ran)  # memory of the host has more remainders of its addresses
+    assert device.plans and device.forms
+
+
+@test
 def the_same_bits_as_the_library():
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         x, w = tensor(64, 96, dtype=dtype), tensor(96, 128, dtype=dtype)

@@ -79,10 +79,11 @@ def planned(kernel: Callable[..., Any], state: Callable[[], Any] | None = None) 
 
 
 class Call:
-    """A function of the library whose description has these views (in this order, None: no buffer) and these numbers."""
+    """A function of the library whose description has these views (in this order, None: no buffer) and these numbers; `titles`: what the caller calls the views."""
 
-    def __init__(self, op: Op, call: str, views: str, numbers: str = "", *, workspace: str = "", unit: Any = torch.float32, fixed: Any = ()) -> None:
+    def __init__(self, op: Op, call: str, views: str, numbers: str = "", *, workspace: str = "", unit: Any = torch.float32, fixed: Any = (), titles: str = "") -> None:
         self.function, self.call, self.names = op.function, call, views.split()
+        self.titles = titles.split() or self.names
         self.numbers = numbers.split()
         self.floats = [self.numbers.index(name) for kind, name, _ in op.fields if (kind == "float" or name == "parameters") and name in self.numbers]
         self.keep: Any = None  # what the description points to
@@ -135,7 +136,7 @@ class Call:
         where = tensors[0].device
         if len(device.calls) >= _MOST_CALLS:
             device.calls.clear()
-        views = [NO_VIEW if t is None else view_of(device, t, self.call, name, where) for name, t in zip(self.names, tensors)]
+        views = [NO_VIEW if t is None else view_of(device, t, self.call, name, where) for name, t in zip(self.titles, tensors)]
         more = () if self.query is None else (NO_VIEW if work is None else view_of(device, work, self.call, "workspace", where),)
         return self.pack(*views, *numbers, 0 if device.is_host else device.stream(native), *more)
 

@@ -9,14 +9,19 @@ import torch
 
 from .. import _abi, ops
 from .. import _op_table as table
-from .._errors import ArgumentError
+from .._errors import ArgumentError, TypeMismatch
 from ._call import Call, empty, new, planned, same_type, type_name
 from ._direct import direct
 from ._register import register, wanted
 
 _matmul_call = Call(table.matmul, "matmul", "a b out", "is_tf32")
-_linear_call = Call(table.matmul, "linear", "a b out bias", "is_tf32 epilogue")
+_linear_call = Call(table.matmul, "linear", "a b out bias", "is_tf32 epilogue", titles="x weight out bias")
+_plain_linear_call = Call(table.matmul, "linear", "a b out", "is_tf32", titles="x weight out")
+_linear_x_call = Call(table.matmul, "linear's gradient", "a b out", "is_tf32", titles="dout weight dx")
+_linear_weight_call = Call(table.matmul, "linear's gradient", "a b out", "is_tf32", titles="dout x dweight")
 EPILOGUES = {"none": _abi.KILN_EPILOGUE_BIAS, "relu": _abi.KILN_EPILOGUE_BIAS_RELU, "gelu": _abi.KILN_EPILOGUE_BIAS_GELU, "silu": _abi.KILN_EPILOGUE_BIAS_SILU}
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_PRODUCTS = (*_FLOATS, torch.int8, torch.float8_e4m3fn)
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu_tanh", "silu": "silu"}  # the elementwise ops of the same gradients
 
 
@@ -32,6 +37,8 @@ def _product(a: Any, b: Any) -> tuple[Any, Any]:
         raise ArgumentError("matmul: 'a' and 'b' have at least two dimensions; a vector is a matrix of one row: x[None, :]")
     if a.dtype != b.dtype:
         same_type("matmul", ("a", a), ("b", b))
+    if a.dtype not in _PRODUCTS:
+        raise TypeMismatch("matmul: 'a' and 'b' are %s: f32, f16, bf16, i8 and f8e4 have products: convert them with .to()" % type_name(a))
     dtype = torch.int32 if a.dtype == torch.int8 else torch.float32 if a.dtype == torch.float8_e4m3fn else a.dtype
     if a.shape[-1] != b.shape[-2]:
         raise ArgumentError("matmul: 'a' %s times 'b' %s is no matrix product: a's columns are not b's rows" % (list(a.shape), list(b.shape)))
@@ -88,6 +95,8 @@ def _check_linear(x: Any, weight: Any, bias: Any, activation: str) -> Any:
     if weight.dim() != 2 or x.dim() < 1 or x.dtype != weight.dtype or x.shape[-1] != weight.shape[1]:
         raise ArgumentError("linear: 'x' %s %s and 'weight' %s %s do not go together: x is [..., in], weight [out, in], of one type"
                             % (type_name(x), list(x.shape), type_name(weight), list(weight.shape)))  # fmt: skip
+    if x.dtype not in _FLOATS:
+        raise TypeMismatch("linear: 'x' and 'weight' are %s: f32, f16 and bf16 have linear layers: convert them with .to()" % type_name(x))
     if bias is not None and (bias.dim() != 1 or bias.shape[0] != weight.shape[0]):
         raise ArgumentError("linear: 'bias' is %s, 'weight' has %d rows: a number for each of them" % (list(bias.shape), weight.shape[0]))
     if activation not in EPILOGUES:
@@ -101,7 +110,7 @@ def _linear(x: Any, weight: Any, bias: Any = None, activation: str = "none") -> 
     flat, rows = rows_of(x), rows_of(out)
     is_tf32 = x.dtype == torch.float32 and _tf32()
     if bias is None and activation == "none":
-        _matmul_call((flat, weight.t(), rows), is_tf32)
+        _plain_linear_call((flat, weight.t(), rows), is_tf32)
         return out
     if bias is None:
         bias = torch.zeros(weight.shape[0], dtype=torch.float32, device=x.device)
@@ -128,9 +137,9 @@ def _linear_backward(x: Any, weight: Any, dout: Any, want_x: bool, want_weight: 
     dx, dweight, dbias = made = _linear_results(new, x, weight, (want_x, want_weight, want_bias), bias_type)
     rows, is_tf32 = packed(rows_of(dout)), x.dtype == torch.float32 and _tf32()
     if want_x and dx.numel():
-        _matmul_call((rows, weight, rows_of(dx)), is_tf32)
+        _linear_x_call((rows, weight, rows_of(dx)), is_tf32)
     if want_weight and dweight.numel():
-        _matmul_call((rows.t(), rows_of(x), dweight), is_tf32)
+        _linear_weight_call((rows.t(), rows_of(x), dweight), is_tf32)
     if want_bias and dbias.numel():
         _sum_call((rows, dbias))
     return made
