@@ -106,7 +106,7 @@ def wrong_arguments_are_named():
     raises(kiln.ArgumentError, ["saxpy", "items="], m.saxpy, y, x, 1.0, 8)
     raises(kiln.ArgumentError, ["not both"], m.saxpy, y, x, 1.0, 8, items=8, grid=1)
     raises(kiln.TypeMismatch, ["'x'", "f64", "astype('float32')"], m.saxpy, y, x.astype("f8"), 1.0, 8, items=8)
-    raises(TypeError, ["'x'", "list"], m.saxpy, y, [1.0], 1.0, 8, items=8)
+    raises(TypeError, ["'x'", "list", "kiln.array(x, 'float32')"], m.saxpy, y, [1.0], 1.0, 8, items=8)
     raises(ValueError, ["'x'", "None"], m.saxpy, y, None, 1.0, 8, items=8)
     raises(kiln.ArgumentError, ["'y'", "contiguous"], m.saxpy, numpy.ones(16, "f4")[::2], x, 1.0, 8, items=8)
     raises(kiln.TypeMismatch, ["'n'", "missing"], m.saxpy, y, x, 1.0, items=8)
@@ -117,7 +117,16 @@ def wrong_arguments_are_named():
     raises(kiln.TypeMismatch, ["'a'", "str"], m.saxpy, y, x, "1", 8, items=8)
     raises(kiln.ArgumentError, ["items", "negative"], m.saxpy, y, x, 1.0, 8, items=-8)
     raises(kiln.TypeMismatch, ["'x'", "complex64"], m.saxpy, y, numpy.ones(8, "c8"), 1.0, 8, items=8)
-    raises(kiln.TypeMismatch, ["'x'", "other order"], m.saxpy, y, numpy.ones(8, ">f4"), 1.0, 8, items=8)
+    raises(kiln.TypeMismatch, ["'x': its bytes", "other order", "with .astype('float32')"], m.saxpy, y, numpy.ones(8, ">f4"), 1.0, 8, items=8)
+    raises(kiln.TypeMismatch, ["'x'", "masked", "filled"], m.saxpy, y, numpy.ma.masked_array(x), 1.0, 8, items=8)
+    raises(kiln.TypeMismatch, ["'n' is given twice"], m.saxpy, y, x, 1.0, 8, n=8, items=8)
+    raises(kiln.ArgumentError, ["'a'", "f32"], m.saxpy, y, x, 10**400, 8, items=8)
+    raises(kiln.ArgumentError, ["saxpy", "items", "2^64"], m.saxpy, y, x, 1.0, 8, items=2**70)
+    for shared in (-1, "a", 1.5):
+        raises(kiln.ArgumentError, ["saxpy", "shared=%r" % shared, "bytes"], m.saxpy, y, x, 1.0, 8, items=8, shared=shared)
+    raises(kiln.TypeMismatch, ["device: 0"], m.saxpy, y, x, 1.0, 8, items=8, device=0)
+    raises(kiln.TypeMismatch, ["device: 0"], kiln.Device, 0)
+    raises(kiln.TypeMismatch, ["'blok'", "block"], kiln.check, m.saxpy, y, x, 1.0, 8, items=8, blok=8)
     locked = numpy.ones(8, "f4")
     locked.flags.writeable = False
     raises(kiln.ArgumentError, ["'y'", "read-only"], m.saxpy, locked, x, 1.0, 8, items=8)
@@ -128,6 +137,49 @@ def wrong_arguments_are_named():
     here = kiln.zeros(8, device="interp")
     raises(kiln.ArgumentError, ["cpu", "interp"], m.saxpy, here, other, 1.0, 8, items=8)
     raises(kiln.NotFound, ["nowhere"], kiln.device, "nowhere")
+
+
+@test
+def wrong_sources_are_named():
+    for source in (3, None, SAXPY.encode(), b"saxpy.c"):
+        raises(kiln.TypeMismatch, ["source", type(source).__name__, "path", "text"], kiln.compile, source)
+    raises(kiln.ArgumentError, ["source", "character 0 at %d" % len(SAXPY)], kiln.compile, SAXPY + "\0 and more {")
+    raises(kiln.ArgumentError, ["source", "UTF-8"], kiln.compile, SAXPY + "// \udc80")
+    raises(kiln.TypeMismatch, ["define", "3"], kiln.compile, SAXPY, define=3)
+    raises(kiln.TypeMismatch, ["tune", "'A=1'"], kiln.compile, SAXPY, tune="A=1")
+    for include in ("/tmp", 3):
+        raises(kiln.TypeMismatch, ["include", "list of folders"], kiln.compile, SAXPY, include=include)
+    raises(kiln.TypeMismatch, ["tuned", "3"], kiln.compile, SAXPY, tuned=3)
+    raises(kiln.TypeMismatch, ["device: 5"], kiln.compile, SAXPY, device=5)
+
+
+@test
+def numbers_and_objects_of_numpy():
+    """What is no array but becomes one: its memory lives as long as the call, and what is written into a copy would be lost."""
+
+    class Made:
+        def __array__(self, dtype=None, copy=None):
+            return numpy.arange(1000, dtype="f4")
+
+    class Held:
+        held = numpy.zeros(4, "f4")
+
+        def __array__(self, dtype=None, copy=None):
+            return self.held[:]
+
+    m = kiln.compile(SAXPY, device="interp")
+    y = numpy.zeros(1000, "f4")
+    for _ in range(20):
+        junk = [numpy.full(1000, 7, "f4") for _ in range(20)]  # memory that was given back is soon somebody else's
+        m.saxpy(y, Made(), 1.0, 1000, items=1000)
+        del junk
+    assert (y == 20 * numpy.arange(1000)).all()
+    m.saxpy(y, numpy.float32(5), 1.0, 1, items=1)
+    assert y[0] == 5
+    for value in (numpy.float32(5), Made()):
+        raises(kiln.ArgumentError, ["'y'", "read-only"], m.saxpy, value, y, 1.0, 1, items=1)
+    m.saxpy(Held(), y, 1.0, 4, items=4)
+    assert (Held.held == y[:4]).all()
 
 
 @test
@@ -231,6 +283,19 @@ def arrays_of_kiln(device):
     raises(kiln.ArgumentError, ["bytes"], a.write, b"123")
     raises(kiln.TypeMismatch, ["complex"], kiln.empty, 3, "complex64")
     raises(kiln.ArgumentError, ["negative"], kiln.empty, (3, -1))
+    raises(kiln.OutOfMemory, ["1099511627776"], kiln.empty, (2**40, 2**40))  # more than 64 bits count
+    for shape in ("a", 3.5, (3, "a"), None):
+        raises(kiln.TypeMismatch, ["shape", repr(shape)], kiln.empty, shape)
+    raises(kiln.ArgumentError, ["9 dimensions"], kiln.empty, (1,) * 9)
+    assert kiln.zeros((numpy.int64(2), 3), device=device).shape == (2, 3)
+    for index in ("a", 1.0, numpy.array([True, False])):
+        raises(TypeError, ["index", type(index).__name__], lambda: a[index])
+    for kind, step in (("bf16", 2.0**-8), ("f8e4", 2.0**-4), ("f8e5", 2.0**-3)):  # whether NumPy has such a type or not
+        numbers = [1.5, -2.0, 0.0, 0.1, 3e-5 if kind != "f8e4" else 0.002, 200.0]
+        for made in (kiln.array(numbers, kind, device), kiln.array(numpy.array(numbers), kind, device)):
+            assert all(abs(got - want) <= max(step * abs(want), 2.0**-10) for got, want in zip(made.tolist(), numbers)), (kind, made.tolist())
+        assert kiln.zeros(3, kind, device).write(1.5).tolist() == [1.5] * 3 and made.numpy().shape == (6,)
+    assert kiln.array([float("inf"), -1e9], "bf16", device).tolist() == [float("inf"), -998244352.0]
     assert kiln.zeros((0, 3), "i8", device).numpy().shape == (0, 3) and kiln.array(3.5, device=device).tolist() == 3.5
     m = kiln.compile(SAXPY, device=device)
     x = kiln.array(numpy.arange(6, dtype="f4"), device=device)
@@ -295,7 +360,14 @@ def memory_that_is_not_reached_is_copied():
         assert (x == numpy.arange(6).reshape(2, 3)).all()
         borrowed.finish()
         assert (x == 9).all()
-        raises(kiln.ArgumentError, ["contiguous"], Borrowed(device).view, describe(x.T), True)
+        raises(kiln.ArgumentError, ["'out'", "contiguous"], Borrowed(device).view, describe(x.T), True, "'out'")
+        wide = numpy.arange(24, dtype="f4").reshape(4, 6)
+        for part in (wide.T, wide[::-1, 1::2], numpy.broadcast_to(wide[0], (4, 6)), wide[1:1]):  # what is read may have gaps
+            borrowed, got = Borrowed(device), numpy.zeros(part.shape, "f4")
+            view = borrowed.view(describe(part), False)
+            device.call(library.kiln_read_view, _abi.kiln_view.from_buffer_copy(view), got.ctypes.data)
+            borrowed.finish()
+            assert (got == part).all()
     finally:
         device.is_host = real
 

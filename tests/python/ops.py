@@ -87,6 +87,12 @@ def shapes_are_numpys(device):
     raises(kiln.ArgumentError, ["add", "[3, 4]", "[3]"], ops.add, a, a[:, 0], device=device)
     raises(kiln.TypeMismatch, ["'b'", "f64", "f32"], ops.add, a, a.astype("f8"), device=device)
     raises(kiln.TypeMismatch, ["at least one"], ops.add, 1, 2)
+    for number in (numpy.int64(3), numpy.float64(3), numpy.float32(3), numpy.bool_(True)):  # beside an array they are numbers, as Python's are
+        for got, want in ((ops.sub(a, number, device=device), a - numpy.float32(number)), (ops.sub(number, a, device=device), numpy.float32(number) - a)):
+            assert type(got) is numpy.ndarray and got.dtype == numpy.float32 and (got == want).all()
+    raises(kiln.TypeMismatch, ["exp", "'a'", "records"], ops.exp, numpy.zeros(3, [("x", "f4")]))
+    raises(kiln.TypeMismatch, ["softmax", "'x'", "records"], ops.softmax, numpy.zeros(3, [("x", "f4")]))
+    raises(kiln.TypeMismatch, ["softmax", "axis='a'"], ops.softmax, a, axis="a")
     raises(kiln.TypeMismatch, ["'a'", "str"], ops.add, "a", a)
     raises(kiln.Error, ["out"], ops.add, a, a, out=numpy.zeros((3, 5), "f4"), device=device)
     raises(kiln.Error, ["overlap"], ops.add, a[:, 1:], a[:, 1:], out=a[:, :-1], device=device)
@@ -238,6 +244,9 @@ def reductions(device):
     y = x[0]
     assert (ops.vector_norm(y, (), device=device) == abs(y)).all() and (ops.variance(y, (), keepdims=True, device=device) == 0).all()
     raises(kiln.ArgumentError, ["argmax", "axis=()"], ops.argmax, x, ())
+    raises(kiln.TypeMismatch, ["sum", "axis='a'"], ops.sum, x, "a")
+    close(ops.sum(x, numpy.int64(1), device=device), x.sum(1), 1e-5)
+    assert (ops.sum(x, (), device=device) == x).all()
 
 
 @on_each_device
@@ -290,6 +299,7 @@ def indices_and_order(device):
     assert 0.45 < noise.mean() < 0.55 and (noise == ops.random(out=numpy.empty((50, 40), "f4"), seed=3, beta=1.0, device=device)).all()
     assert (ops.generate(op="eye", out=numpy.empty((3, 3), "f4"), alpha=1.0, device=device) == numpy.eye(3)).all()
     raises(kiln.ArgumentError, ["random", "'out'"], ops.random, out=None)
+    raises(kiln.ArgumentError, ["topk", "k=9"], ops.topk, numpy.ones((3, 4), "f4"), k=9)
     whole = numpy.arange(6, dtype="i4").reshape(2, 3)
     close(ops.bitwise(whole, b=whole[0], op="xor", device=device), whole ^ whole[0])
     close(ops.bitwise(whole, op="not", device=device), ~whole)

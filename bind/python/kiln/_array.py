@@ -9,13 +9,13 @@ from __future__ import annotations
 import ctypes
 import sys
 from ctypes import byref, c_char_p, c_int, c_void_p, py_object
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 from . import _abi, _lists
 from ._device import Device, pack_view, shared_device
-from ._errors import ArgumentError, TypeMismatch, Unsupported
+from ._errors import ArgumentError, OutOfMemory, TypeMismatch, Unsupported
 from ._library import library
-from ._types import FROM_DLPACK, NAME, NUMPY_NAME, PACK, SIZE, type_of
+from ._types import FROM_DLPACK, NAME, NUMPY_NAME, SIZE, type_of
 
 _python = ctypes.pythonapi
 _capsule_name = _python.PyCapsule_GetName
@@ -127,7 +127,10 @@ def _no_type(name: str, dtype: Any) -> TypeMismatch:
     return TypeMismatch("%s: its type %s is none of Kiln's (%s)" % (name, dtype, ", ".join(NAME[k] for k in SIZE)))
 
 
-def _describe_numpy(x: Any, name: str) -> Described:
+def _describe_numpy(x: Any, name: str, is_copy: bool = False) -> Described:
+    """is_copy: nobody but us has this array; what is written into it is lost."""
+    if hasattr(x, "mask"):
+        raise TypeMismatch("%s: a masked array; Kiln takes arrays without a mask: its .filled(value), or .data for all numbers" % name)
     interface = x.__array_interface__
     dtype, item = x.dtype, x.dtype.itemsize
     kind = type_of(dtype)
@@ -136,9 +139,15 @@ def _describe_numpy(x: Any, name: str) -> Described:
             raise _no_type(name, dtype)
         kind = _abi.KILN_VOID
     elif not dtype.isnative:
-        raise TypeMismatch("%s: its bytes are in the other order: convert it with %s.astype(%s.dtype.newbyteorder('='))" % (name, name, name))
+        raise TypeMismatch("%s: its bytes are in the other order: convert it with .astype('%s')" % (name, NUMPY_NAME[kind]))
     address, is_read_only = interface["data"]
-    return Described(address, kind, item, x.shape, _strides_of(name, x.strides, x.shape, item), "host", is_read_only=is_read_only)
+    return Described(address, kind, item, x.shape, _strides_of(name, x.strides, x.shape, item), "host", is_read_only=is_read_only or is_copy, keep=x)
+
+
+def _describe_converted(x: Any, name: str) -> Described:
+    """A number of NumPy, or what NumPy can make an array of: only views of memory that stays can be written."""
+    made = sys.modules["numpy"].asarray(x)
+    return _describe_numpy(made, name, made.base is None)
 
 
 def _describe_converted(x: Any, name: str) -> Described:
@@ -343,8 +352,8 @@ class Array:
         """Numbers, slices, None and ... as in NumPy; a view, never a copy."""
         keys = key if isinstance(key, tuple) else (key,)
         missing = self.ndim - sum(k is not None and k is not Ellipsis for k in keys)
-        if Ellipsis in keys:
-            at = keys.index(Ellipsis)
+        at = next((n for n, k in enumerate(keys) if k is Ellipsis), -1)
+        if at >= 0:
             keys = keys[:at] + (slice(None),) * missing + keys[at + 1 :]
         shape: list[int] = []
         strides: list[int] = []
@@ -364,6 +373,8 @@ class Array:
                 shape.append(count)
                 strides.append(stride * step)
             else:
+                if not hasattr(one, "__index__") or hasattr(one, "shape") and one.shape:
+                    raise TypeError("an index of an array of Kiln's is a whole number, a slice, None or ..., not a %s" % type(one).__name__)
                 index = one.__index__()
                 if not -size <= index < size:
                     raise IndexError("index %d of an axis of %d elements" % (index, size))
@@ -378,7 +389,8 @@ class Array:
 
         if self.device.is_host:
             self.device.sync()
-            return numpy.asarray(self)
+            made, dtype = numpy.asarray(self), numpy_dtype(self.kind, self.itemsize)
+            return made if made.dtype == dtype else made.view(dtype)  # a type of ml_dtypes has no name in the interface
         out = numpy.empty(self.shape, numpy_dtype(self.kind, self.itemsize))
         self.device.call(library.kiln_read_view, self._view(), out.ctypes.data)
         return out
@@ -401,14 +413,19 @@ class Array:
         """Sets all elements from an array of the host, bytes, or one number."""
         if isinstance(values, (bytes, bytearray)):
             data = bytes(values)
-        elif isinstance(values, (int, float)) and self.kind in PACK:
-            data = PACK[self.kind].pack(values if self.kind in _FLOAT_KINDS else int(values)) * self.size
-        elif self.kind in PACK and (flat := _lists.flatten(values)) is not None and flat[0] == self.shape:
+        elif isinstance(values, (int, float)) and self.kind in SIZE:
+            data = _lists.to_bytes([values], self.kind) * self.size
+        elif self.kind in SIZE and (flat := _lists.flatten(values)) is not None and flat[0] == self.shape:
             data = _lists.to_bytes(flat[1], self.kind)
         else:
             import numpy
 
-            data = numpy.ascontiguousarray(numpy.broadcast_to(numpy.asarray(values, numpy_dtype(self.kind, self.itemsize)), self.shape)).tobytes()
+            dtype = numpy_dtype(self.kind, self.itemsize)
+            made = numpy.asarray(values)
+            if type_of(dtype) != self.kind and self.kind in SIZE and made.dtype != dtype:  # NumPy has no such type: its numbers are not these bits
+                data = _lists.to_bytes(numpy.broadcast_to(made, self.shape).ravel().tolist(), self.kind)
+            else:
+                data = numpy.ascontiguousarray(numpy.broadcast_to(made.astype(dtype, copy=False), self.shape)).tobytes()
         if len(data) != self.nbytes:
             raise ArgumentError("write: %d bytes for an array of %d" % (len(data), self.nbytes))
         if data:
@@ -416,7 +433,7 @@ class Array:
         return self
 
     def tolist(self) -> Any:
-        return _lists.from_bytes(self.tobytes(), self.kind, self.shape) if self.kind in PACK else self.numpy().tolist()
+        return _lists.from_bytes(self.tobytes(), self.kind, self.shape) if self.kind in SIZE else self.numpy().tolist()
 
     # --- for other libraries
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -443,8 +460,7 @@ class Array:
         managed = _abi.kiln_dl_managed_versioned.from_address(out.value)
         address = (managed.tensor.data or 0) + managed.tensor.first_byte
         ctypes.CFUNCTYPE(None, c_void_p)(managed.deleter)(out.value)  # NumPy holds this array, and so the memory
-        dtype = numpy_dtype(self.kind, self.itemsize)
-        return {"version": 3, "shape": self.shape, "typestr": dtype.str, "data": (address or self.itemsize, False),  # NumPy takes no NULL, even for no elements
+        return {"version": 3, "shape": self.shape, "typestr": _typestr(self.kind, self.itemsize), "data": (address or self.itemsize, False),  # NumPy takes no NULL, even for no elements
                 "strides": tuple(s * self.itemsize for s in self.strides)}  # fmt: skip
 
     @property
@@ -452,12 +468,9 @@ class Array:
         if not self.device.name.startswith("cuda"):
             raise AttributeError("memory of %s is not a GPU's" % self.device.name)
         address = library.kiln_buffer_address(self._buffer) + self._first * self.itemsize
-        return {"version": 3, "shape": self.shape, "typestr": numpy_dtype(self.kind, self.itemsize).str, "data": (address, False),
+        return {"version": 3, "shape": self.shape, "typestr": _typestr(self.kind, self.itemsize), "data": (address, False),
                 "strides": tuple(s * self.itemsize for s in self.strides),
                 "stream": library.kiln_stream_native(self.device.open_handle(), None) or 1}  # fmt: skip
-
-
-_FLOAT_KINDS = {_abi.KILN_F16, _abi.KILN_F32, _abi.KILN_F64}
 
 
 def numpy_dtype(kind: int, item: int = 0) -> Any:
@@ -478,9 +491,18 @@ def numpy_dtype(kind: int, item: int = 0) -> Any:
         return numpy.dtype("u%d" % SIZE[kind])
 
 
+def _typestr(kind: int, item: int) -> str:
+    """The name of a type in an array interface; types of ml_dtypes have none: bytes."""
+    dtype = numpy_dtype(kind, item)
+    return str(dtype.str) if dtype.kind in "biufV" and dtype.isbuiltin == 1 else "|V%d" % dtype.itemsize
+
+
 def empty(shape: int | Sequence[int], dtype: Any = "f32", device: Device | str | None = None, *, name: str | None = None) -> Array:
     """A new array; its elements are zero."""
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    many = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    if isinstance(shape, str) or not all(hasattr(size, "__index__") for size in many):
+        raise TypeMismatch("shape: %r: a whole number, or several of them" % (shape,))
+    sizes = tuple(size.__index__() for size in many)
     kind = type_of(dtype)
     if kind is None:
         raise _no_type("empty", dtype)
@@ -490,6 +512,10 @@ def empty(shape: int | Sequence[int], dtype: Any = "f32", device: Device | str |
         if size < 0:
             raise ArgumentError("shape: %r has a negative size" % (sizes,))
         count *= size
+    if len(sizes) > _abi.KILN_MAX_RANK:
+        raise ArgumentError("shape: %d dimensions; Kiln's views have at most %d" % (len(sizes), _abi.KILN_MAX_RANK))
+    if count * SIZE[kind] >> 63:
+        raise OutOfMemory("no memory for an array of %s %s" % (list(sizes), NAME[kind]))
     desc = _abi.kiln_buffer_desc(type=kind, count=count, name=name.encode() if name else None)
     out = c_void_p()
     on.call(library.kiln_buffer_make, on.open_handle(), byref(desc), byref(out))
@@ -504,7 +530,7 @@ def array(values: Any, dtype: Any = None, device: Device | str | None = None) ->
     """A new array on the device with these values: a NumPy array, a list, a number."""
     flat = _lists.flatten(values)
     wanted = type_of(dtype) if dtype is not None else _lists.kind_of(flat[1]) if flat is not None else None
-    if flat is not None and wanted in PACK:
+    if flat is not None and wanted in SIZE:
         return empty(flat[0], NAME[wanted], device).write(values)
     import numpy
 

@@ -11,7 +11,7 @@ from ctypes import byref, c_void_p
 from typing import Any, Iterable
 
 from . import _abi
-from ._array import Described, dense_strides
+from ._array import Described
 from ._device import Device, pack_view, shared_device, stream_handle
 from ._errors import ArgumentError
 from ._library import library
@@ -50,7 +50,7 @@ class Borrowed:
         self._is_awaited = False
         self.keep: list[Any] = []
 
-    def view(self, one: Described, is_written: bool) -> bytes:
+    def view(self, one: Described, is_written: bool, name: str = "an array") -> bytes:
         if one.stream is not None and self._native is None:
             self._native = one.stream
         if one.keep is not None:
@@ -58,7 +58,7 @@ class Borrowed:
         self._is_awaited = self._is_awaited or one.is_awaited
         if isinstance(one.place, Device) or one.place == self.device.name or self.device.is_host:
             return one.view(self.device)
-        return self._copy(one, is_written)
+        return self._copy(one, is_written, name)
 
     def stream(self) -> int:
         """What the call runs in: the given stream, or that of the arrays; 0 is the device's own."""
@@ -67,19 +67,20 @@ class Borrowed:
             self.device.call(library.kiln_stream_sync, self.device.stream(0))  # where such an array is ready
         return chosen
 
-    def _copy(self, one: Described, is_written: bool) -> bytes:
-        """Memory of the host on a device that does not reach it."""
-        if not one.is_dense:
-            raise ArgumentError("an array of the host must be contiguous to be copied to %s: numpy.ascontiguousarray" % self.device.name)
-        count = one.count
+    def _copy(self, one: Described, is_written: bool, name: str) -> bytes:
+        """Memory of the host on a device that does not reach it: all that lies between the first and the last element."""
+        if is_written and not one.is_dense:
+            raise ArgumentError("%s has gaps (shape %s, strides %s) and is of the host: to come back from %s it must be contiguous"
+                                % (name, one.shape, one.strides, self.device.name))  # fmt: skip
+        before, count = one.span()
         desc = _abi.kiln_buffer_desc(type=one.kind, element_size=0 if one.kind else one.item, count=count)
         out = c_void_p()
         self.device.call(library.kiln_buffer_make, self.device.open_handle(), byref(desc), byref(out))
         assert out.value is not None
         self._copies.append((out.value, one, is_written))
         if count:
-            self.device.call(library.kiln_write, out.value, 0, one.address, count)
-        return pack_view(out.value, 0, one.kind, one.shape, dense_strides(one.shape))
+            self.device.call(library.kiln_write, out.value, 0, one.address - before * one.item, count)
+        return pack_view(out.value, before, one.kind, one.shape, one.strides)
 
     def finish(self) -> None:
         if self._is_awaited and not self.device.is_host:

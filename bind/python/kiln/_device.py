@@ -19,7 +19,7 @@ from ctypes import byref, c_uint64, c_void_p
 from typing import Any, Callable
 
 from . import _abi
-from ._errors import ArgumentError, Error, check
+from ._errors import ArgumentError, Error, TypeMismatch, check
 from ._library import close, library, text
 from ._types import SIZE
 
@@ -70,6 +70,8 @@ class Device:
         self._stream_owners: dict[int, Any] = {}
         self._own_streams: dict[int, int] = {}
         self.handle: int | None = None
+        if not isinstance(name, (str, type(None))):
+            raise TypeMismatch("device: %r: the name of one, 'cpu' or 'cuda:0'" % (name,))
         out = c_void_p()
         check(library.kiln_open(name.encode() if name is not None else None, byref(out)))
         self.handle = out.value
@@ -310,6 +312,8 @@ def shared_device(name: str | Device | None = None) -> Device:
     """The open device of this name; None: $KILN_DEVICE, or the best one present."""
     if isinstance(name, Device):
         return name
+    if not isinstance(name, (str, type(None))):
+        raise TypeMismatch("device: %r: a kiln.Device or the name of one, 'cpu' or 'cuda:0'" % (name,))
     found = _shared.get(name)
     if found is not None and found.handle is not None:
         return found

@@ -7,7 +7,8 @@ from typing import Any, Sequence
 
 from . import _abi
 from ._errors import ArgumentError
-from ._types import NAME, PACK
+from ._library import library
+from ._types import NAME, PACK, SIZE
 
 _FLOATS = (_abi.KILN_F16, _abi.KILN_F32, _abi.KILN_F64)
 
@@ -36,7 +37,28 @@ def kind_of(numbers: Sequence[Any]) -> int:
     return _abi.KILN_I64 if numbers and all(isinstance(n, int) for n in numbers) else _abi.KILN_F64
 
 
+# The narrow floats that Python has no format for: bits of the exponent, of the fraction
+_NARROW = {_abi.KILN_BF16: (8, 7), _abi.KILN_F8E4: (4, 3), _abi.KILN_F8E5: (5, 2)}
+
+
+def _widened(bits: int, kind: int) -> float:
+    """The number that the bits of a narrow float are."""
+    exponent_bits, fraction_bits = _NARROW[kind]
+    sign = -1.0 if bits >> (exponent_bits + fraction_bits) else 1.0
+    exponent, fraction = bits >> fraction_bits & (1 << exponent_bits) - 1, bits & (1 << fraction_bits) - 1
+    bias, most = (1 << exponent_bits - 1) - 1, (1 << exponent_bits) - 1
+    if kind == _abi.KILN_F8E4:  # has no infinity, and one NaN
+        if exponent == most and fraction == 7:
+            return float("nan")
+    elif exponent == most:
+        return float("nan") if fraction else sign * float("inf")
+    scale = 2.0 ** (max(exponent, 1) - bias - fraction_bits)
+    return sign * scale * (fraction + (1 << fraction_bits if exponent else 0))
+
+
 def to_bytes(numbers: Sequence[Any], kind: int) -> bytes:
+    if kind in _NARROW:  # rounded as the library rounds
+        return b"".join(library.kiln_arg_f64(kind, float(n)).bits.to_bytes(8, "little")[: SIZE[kind]] for n in numbers)
     convert = float if kind in _FLOATS else bool if kind == _abi.KILN_BOOL else int
     try:
         return struct.pack("<%d%s" % (len(numbers), PACK[kind].format[1:]), *map(convert, numbers))
@@ -46,7 +68,11 @@ def to_bytes(numbers: Sequence[Any], kind: int) -> bytes:
 
 def from_bytes(data: bytes, kind: int, shape: Sequence[int]) -> Any:
     """Nested lists; a number where there are no dimensions."""
-    flat: list[Any] = list(struct.unpack("<%d%s" % (len(data) // PACK[kind].size, PACK[kind].format[1:]), data))
+    if kind in _NARROW:
+        whole = struct.unpack("<%d%s" % (len(data) // SIZE[kind], "H" if SIZE[kind] == 2 else "B"), data)
+        flat: list[Any] = [_widened(bits, kind) for bits in whole]
+    else:
+        flat = list(struct.unpack("<%d%s" % (len(data) // PACK[kind].size, PACK[kind].format[1:]), data))
     if not shape:
         return flat[0]
     if 0 in shape:

@@ -8,7 +8,7 @@ import os
 import re
 import struct
 from ctypes import byref, c_void_p
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from . import _abi
 from ._array import Described, describe
@@ -53,9 +53,31 @@ def _names(values: Mapping[str, Any] | Sequence[str] | None, what: str) -> list[
         return []
     if isinstance(values, Mapping):
         return [("%s=%s" % (k, int(v) if isinstance(v, bool) else v) if v is not None else k).encode() for k, v in values.items()]
-    if isinstance(values, str):
-        raise TypeMismatch("%s: a dictionary {NAME: value} or a list of \"NAME=value\", not a text" % what)
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeMismatch("%s: a dictionary {NAME: value} or a list of \"NAME=value\", not %r" % (what, values))
     return [str(v).encode() for v in values]
+
+
+def _folders(values: Any) -> list[bytes]:
+    if isinstance(values, (str, bytes, os.PathLike)) or values is not None and not isinstance(values, Iterable):
+        raise TypeMismatch("include: a list of folders, not %r" % (values,))
+    return [os.fsencode(p) for p in values or []]
+
+
+def _source_text(source: Any) -> str:
+    """The path or the text that kiln.compile was given."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeMismatch("source is of the type %s: kiln.compile takes the path of a kernel file, or its text (str)" % type(source).__name__)
+    given = os.fspath(source)
+    if not isinstance(given, str):
+        raise TypeMismatch("source: a path of bytes: pass it as str: os.fsdecode(path)")
+    if "\0" in given:
+        raise ArgumentError("source: it has a character 0 at %d, where C ends" % given.index("\0"))
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError("source: character %d, %r, is none of UTF-8: it was read with another encoding" % (error.start, given[error.start])) from None
+    return given
 
 
 def _strings(values: list[bytes]) -> Any:
@@ -66,14 +88,17 @@ class Source:
     """What is compiled, and how: the same on every device."""
 
     def __init__(self, source: str | os.PathLike[str], define: Any, include: Any, tune: Any, options: dict[str, Any]) -> None:
-        given = os.fspath(source)
+        given = _source_text(source)
         is_text = isinstance(source, str) and ("\n" in given or "{" in given)
         self.path = "" if is_text else given
         if not is_text and not os.path.exists(given):
             raise NotFound("there is no file '%s': kiln.compile takes the path of a kernel file, or its text" % given)
         self.text = given if is_text else ""
         self.define, self.tune = _names(define, "define"), _names(tune, "tune")
-        self.include = [os.fspath(p).encode() for p in (include or [])]
+        self.include = _folders(include)
+        for name in ("target", "tuned"):
+            if not isinstance(options.get(name), (str, type(None))):
+                raise TypeMismatch("%s: a text, not %r" % (name, options[name]))
         self.options = options
 
     def read(self) -> str:
@@ -268,6 +293,9 @@ class Kernel:
             if parameter.name not in named:
                 raise TypeMismatch("%s: the argument '%s' is missing: %s" % (self.__name__, parameter.name, self.prototype))
             values.append(named.pop(parameter.name))
+        for parameter in self.parameters[: len(args)]:
+            if parameter.name in named:
+                raise TypeMismatch("%s: the argument '%s' is given twice, by its place and by its name: %s" % (self.__name__, parameter.name, self.prototype))
         if named:
             raise TypeMismatch("%s: there is no parameter or option '%s': %s; options: %s"
                                % (self.__name__, next(iter(named)), self.prototype, ", ".join(_OPTIONS)))  # fmt: skip
@@ -279,7 +307,9 @@ class Kernel:
             raise ArgumentError("%s is None: the kernel takes %s" % (where, parameter.c_type))
         one = describe(value, where)
         if one is None:
-            raise TypeMismatch("%s is a %s: the kernel takes %s, an array of %s" % (where, type(value).__name__, parameter.c_type, NAME.get(parameter.type, "?")))
+            kind = NUMPY_NAME.get(parameter.type, "")
+            raise TypeMismatch("%s is a %s: the kernel takes %s, an array of %s: pass one of NumPy or PyTorch%s" % (
+                where, type(value).__name__, parameter.c_type, NAME.get(parameter.type, "?"), ", or kiln.array(%s, '%s')" % (parameter.name, kind) if kind else ""))
         if getattr(value, "requires_grad", False) and not parameter.is_const and _grad_is_on():
             raise ArgumentError("%s is written, and its tensor wants a gradient, which this call does not compute: pass %s.detach(), "
                                 "or make an op of the kernel: kiln.torch.op" % (where, parameter.name))  # fmt: skip
@@ -315,7 +345,10 @@ class Kernel:
             raise TypeMismatch("%s is a %s: the kernel takes a number, %s" % (where, type(value).__name__, parameter.c_type))
         kind = parameter.type
         if kind in FLOATS:
-            arg = library.kiln_arg_f64(kind, value)
+            try:
+                arg = library.kiln_arg_f64(kind, float(value))
+            except OverflowError:
+                raise ArgumentError("%s is a whole number of %d bits, which %s does not reach" % (where, int(value).bit_length(), parameter.c_type)) from None
             return _ARG.pack(arg.kind, arg.type, arg.pointer or 0, arg.size, arg.bits)
         if isinstance(value, float):
             if not value.is_integer():
@@ -349,15 +382,12 @@ class Kernel:
         if device is None and not any(a.place != "host" for _, a in described):
             on = self.module.device
         borrowed = Borrowed(on, stream)
-        packed = []
-        for parameter, value, one in zip(self.parameters, values, arrays):
+        packed = [b"" if p.is_pointer else self._scalar(p, v) if p.kind == _abi.KILN_PARAM_SCALAR else self._struct(p, v, borrowed.keep)
+                  for p, v in zip(self.parameters, values)]  # fmt: skip
+        for at, (parameter, one) in enumerate(zip(self.parameters, arrays)):  # last: nothing is copied for a call that is not made
             if one is not None:
                 buffer, first = _FIRST.unpack_from(borrowed.view(one, not parameter.is_const))
-                packed.append(_ARG.pack(_BUFFER, one.kind, buffer, 0, first))
-            elif parameter.kind == _abi.KILN_PARAM_SCALAR:
-                packed.append(self._scalar(parameter, value))
-            else:
-                packed.append(self._struct(parameter, value, borrowed.keep))
+                packed[at] = _ARG.pack(_BUFFER, one.kind, buffer, 0, first)
         return borrowed, b"".join(packed), arrays
 
     def _desc(self, args: Any, arg_count: int, stream: int, options: dict[str, Any]) -> bytes:
@@ -372,6 +402,10 @@ class Kernel:
         shared = options.get("shared")
         if shared is None:
             shared = self._shared_bytes()
+        elif not hasattr(shared, "__index__") or not 0 <= shared.__index__() < 1 << 64:
+            raise ArgumentError("%s: shared=%r: how many bytes of shared memory the launch adds, a whole number" % (self.__name__, shared))
+        if any(size >> 64 for size in count):
+            raise ArgumentError("%s: items is larger than 2^64 - 1" % self.__name__)
         for name, sizes in (("grid", blocks), ("block", options.get("block") or 0)):
             if any(size >> 32 for size in (sizes if isinstance(sizes, tuple) else _three(sizes, name))):
                 raise ArgumentError("%s: %s is larger than 2^32 - 1" % (self.__name__, name))
@@ -394,9 +428,9 @@ class Kernel:
         values = self._bind(args, named)
         borrowed, packed, _ = self._prepare(values, options.get("device"), options.get("stream"))
         device = borrowed.device
-        kernel = self.module._on(device).kernel(self.__name__)
         memory = ctypes.create_string_buffer(packed, max(len(packed), 1))
         try:
+            kernel = self.module._on(device).kernel(self.__name__)
             device.call(library.kiln_launch, kernel, self._desc(memory, len(self.parameters), borrowed.stream(), options))
         finally:
             borrowed.finish()

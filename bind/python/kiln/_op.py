@@ -10,7 +10,7 @@ import struct
 import sys
 from ctypes import byref
 from types import SimpleNamespace
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 from . import _abi, _shapes
 from ._array import Array, Described, dense_strides, describe, empty, numpy_dtype
@@ -96,7 +96,7 @@ class Op:
         one = describe(value, "%s: '%s'" % (self.call, name))
         if one is None:
             raise TypeMismatch("%s: '%s' is a %s, not an array" % (self.call, name, type(value).__name__))
-        return one
+        return _no_records(one, self.call, name)
 
     def __call__(self, values: tuple[Any, ...], stream: Any = None, device: Any = None) -> Any:
         call = self.call
@@ -134,8 +134,8 @@ class Op:
         on = choose_device(call, named, device)
         borrowed = Borrowed(on, stream)
         keep: list[Any] = []
-        words = self._words(arrays, numbers, borrowed, keep)
         try:
+            words = self._words(arrays, numbers, borrowed, keep)
             if any(extra.startswith("query:") for _, _, extra in self.fields):
                 self._workspace(arrays, words, borrowed, like)
                 words = self._words(arrays, numbers, borrowed, keep)
@@ -159,6 +159,8 @@ class Op:
         for (kind, name, extra), value in zip(self.fields, values):
             if kind == "axis":
                 rank = len(like.shape)
+                if not hasattr(value, "__index__"):
+                    raise TypeMismatch("%s: axis=%r: a whole number" % (self.call, value))
                 if not -rank <= value < rank:
                     raise ArgumentError("%s: axis %d of an array of %d dimensions" % (self.call, value, rank))
                 value %= rank
@@ -217,7 +219,7 @@ class Op:
                 words.append([])
             elif kind in ("in", "in?", "out", "out?", "work"):
                 one = arrays.get(name)
-                words.append([borrowed.view(one, kind not in ("in", "in?")) if one is not None else NO_VIEW])
+                words.append([borrowed.view(one, kind not in ("in", "in?"), "%s: '%s'" % (self.call, name)) if one is not None else NO_VIEW])
             elif kind == "views":
                 views = [borrowed.view(one, False) for one in arrays.get(name, [])]
                 words.append(views + [NO_VIEW] * (int(extra) - len(views)))
@@ -282,9 +284,12 @@ ELEMENTWISE_BACKWARD = Op("kiln_elementwise_backward", ELEMENTWISE_FORMS[1],
 def _operands(call: str, form: str, operands: Sequence[Any]) -> tuple[list[Described], int]:
     """Operands as arrays of one type; numbers take the type of the arrays."""
     found: list[Described | None] = []
+    if any(hasattr(value, "shape") and not _is_number(value) for value in operands):  # beside an array a number of NumPy's is a number
+        operands = [value.item() if _is_number(value) else value for value in operands]
     for letter, value in zip("abc", operands):
-        found.append(None if isinstance(value, (bool, int, float)) else describe(value, "%s: '%s'" % (call, letter)))
-        if found[-1] is None and not isinstance(value, (bool, int, float)):
+        one = None if isinstance(value, (bool, int, float)) else describe(value, "%s: '%s'" % (call, letter))
+        found.append(one if one is None else _no_records(one, call, letter))
+        if one is None and not isinstance(value, (bool, int, float)):
             raise TypeMismatch("%s: '%s' is a %s: an array or a number" % (call, letter, type(value).__name__))
     numbers = [one for one, role in zip(found, form) if one is not None and role == "T"]
     if not any(one is not None for one in found):
@@ -298,6 +303,17 @@ def _operands(call: str, form: str, operands: Sequence[Any]) -> tuple[list[Descr
             raise TypeMismatch("%s: '%s' is an array of %s, another operand of %s: convert one of them" % (call, letter, one.type_name, NAME[kind]))
         out.append(one)
     return out, kind
+
+
+def _no_records(one: Described, call: str, name: str) -> Described:
+    if one.kind == _abi.KILN_VOID:
+        raise TypeMismatch("%s: '%s' is an array of records: an op takes numbers: one of its fields, copied" % (call, name))
+    return one
+
+
+def _is_number(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
 
 
 def _constant(kind: int, value: Any, like: Described) -> Described:
@@ -332,7 +348,7 @@ def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float,
         return apply(call, operands, alpha, beta)
     arrays, kind = _operands(call, form, operands)
     _no_gradient(call, [("abc"[n], one.source) for n, one in enumerate(arrays)])
-    like = next(one for one, value in zip(arrays, operands) if not isinstance(value, (bool, int, float)))
+    like = next((one for one, value in zip(arrays, operands) if not isinstance(value, (bool, int, float)) and not _is_number(value)), arrays[0])
     shape = _shapes.broadcast(*(one.shape for one in arrays))
     if shape is None:
         raise ArgumentError("%s: shapes %s do not go together: sizes are equal, or 1" % (call, ", ".join(str(list(one.shape)) for one in arrays)))
@@ -352,7 +368,7 @@ def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float,
     borrowed = Borrowed(on, stream)
     try:
         views = [borrowed.view(one, False) for one in arrays] + [NO_VIEW] * (3 - len(arrays))
-        written = borrowed.view(result, True)
+        written = borrowed.view(result, True, "%s: 'out'" % call)
         on.call(library.kiln_elementwise_forward, on.handle, _FORWARD(number, *views, written, alpha, beta, borrowed.stream()))
     finally:
         borrowed.finish()
@@ -396,13 +412,16 @@ def elementwise_backward(op: str, operands: Sequence[Any], dout: Any, *, alpha: 
 
 # --- reductions
 _INDICES, _TRUTHS = {"argmax", "argmin", "count"}, {"any", "all"}
+_OTHERS = _INDICES | _TRUTHS | {"norm", "variance", "deviation"}  # which one element alone is not
 
 
 def reduced(shape: Sequence[int], axis: Any, keepdims: bool, call: str) -> tuple[int, tuple[int, ...]]:
     """(bit mask of the reduced dimensions, shape of the result)"""
     rank = len(shape)
-    axes = tuple(range(rank)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(range(rank)) if axis is None else (axis,) if hasattr(axis, "__index__") or not isinstance(axis, Iterable) else tuple(axis)
     for one in axes:
+        if not hasattr(one, "__index__"):
+            raise TypeMismatch("%s: axis=%r: a whole number, several of them, or None for all" % (call, axis))
         if not -rank <= one < rank:
             raise ArgumentError("%s: axis %d of an array of %d dimensions" % (call, one, rank))
     chosen = {one % rank for one in axes}

@@ -99,6 +99,8 @@ def indices_like_x(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def topk(v: Any) -> tuple[tuple[int, ...], int]:
+    if not 0 <= v.k <= v.x.shape[v.axis]:
+        raise ValueError("topk: k=%d of the %d elements along axis %d" % (v.k, v.x.shape[v.axis], v.axis))
     return (*v.x.shape[: v.axis], v.k, *v.x.shape[v.axis + 1 :]), v.x.kind
 
 

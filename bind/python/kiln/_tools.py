@@ -17,7 +17,7 @@ from ._array import Array, describe, empty
 from ._device import shared_device
 from ._errors import ArgumentError, Error, Finding, NotFound, TypeMismatch
 from ._library import library, program, text
-from ._module import Kernel, Module, Source, _Loaded, compile
+from ._module import _OPTIONS, Kernel, Module, Source, _Loaded, compile
 from ._types import SIZE
 
 _FINDING = ctypes.CFUNCTYPE(None, c_void_p, ctypes.POINTER(_abi.kiln_finding))
@@ -59,11 +59,11 @@ def check(of: Kernel | Module | str | os.PathLike[str], *args: Any, kernel: str 
     device = shared_device("interp")
     loaded = _Loaded(device, picked.module.source.compile(device, for_check=True, check_bounds=False))
     taken = {p.name for p in picked.parameters}
-    named = {k: v for k, v in launch.items() if k in taken}
+    named = {k: v for k, v in launch.items() if k in taken or k not in _OPTIONS}
     values = [_on_host(v) for v in picked._bind(args, named)]
     borrowed, packed, _ = picked._prepare(values, device, None)
     memory = ctypes.create_string_buffer(packed, max(len(packed), 1))
-    options = {k: v for k, v in launch.items() if k not in taken}
+    options = {k: v for k, v in launch.items() if k in _OPTIONS and k not in taken}
     found: list[Finding] = []
 
     @_FINDING
