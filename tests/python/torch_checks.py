@@ -7,6 +7,7 @@ import sys
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import kiln
 from kiln import ops
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -76,6 +77,40 @@ def gradients(function, *inputs, is_fast=False):
     for op, args in seen.calls.items():
         if op._opname not in checked:
             check(op, *args)
+    second_derivatives(function, inputs)
+
+
+def second_derivatives(function, inputs):
+    """They are right, or refused; never wrong without a word."""
+
+    def slope():
+        results = function(*inputs)
+        results = [r for r in (results if isinstance(results, (tuple, list)) else [results]) if r.requires_grad]
+        found = torch.autograd.grad(results, inputs, [torch.cos(torch.arange(r.numel(), dtype=r.dtype)).view(r.shape) for r in results], create_graph=True, allow_unused=True)
+        return sum((g * torch.sin(torch.arange(g.numel(), dtype=g.dtype) + 1).view(g.shape)).sum() for g in found if g is not None)
+
+    one = slope()
+    if not isinstance(one, torch.Tensor) or not one.requires_grad:  # a gradient that depends on nothing: its slope is 0
+        moved = [slope() for t in inputs if t.data.add_(1e-3) is not None]
+        assert all(abs(float(m) - float(one)) <= 1e-2 * (1 + abs(float(one))) for m in moved), "a gradient that depends on its inputs says that it does not"
+        for t in inputs:
+            t.data.sub_(1e-3)
+        return
+    try:
+        found = torch.autograd.grad(one, inputs, allow_unused=True)
+    except kiln.ArgumentError as error:
+        assert "second derivatives" in str(error), error
+        return
+    step = 1e-5 if inputs[0].dtype == torch.float64 else 1e-2
+    for t, g in zip(inputs, found):
+        way = torch.cos(torch.arange(t.numel(), dtype=torch.float64) * 3).view(t.shape).to(t.dtype)
+        kept, ends = t.detach().clone(), []
+        for sign in (1, -1):
+            t.data.copy_(kept + sign * step * way)
+            ends.append(float(slope()))
+        t.data.copy_(kept)
+        want, got = (ends[0] - ends[1]) / (2 * step), 0.0 if g is None else float((g * way).sum())
+        assert abs(want - got) <= (1e-4 if t.dtype == torch.float64 else 0.2) * (1 + abs(want)), "the second derivative is %g, not %g" % (got, want)
 
 
 def same(ours, theirs, *inputs, atol=1e-5):

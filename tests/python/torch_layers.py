@@ -1,4 +1,7 @@
 # torch_layers.py: kiln.torch on PyTorch's CPU tensors: attention with masks, quantised linear layers, patched models, the table of calls.
+import copy
+import io
+import pickle
 import warnings
 
 import torch
@@ -101,12 +104,47 @@ def models_with_quantised_layers():
         assert list(model.state_dict()) == names and type(model.up) is torch.nn.Linear and type(model.down) is Conv1D
     with kt.patch(model, linear="int4", group=32, has_zero=True, skip=("up",)):
         assert type(model.up) is torch.nn.Linear and model.out.group == 32 and model.out.zero is not None
-        copy = kt.QuantisedLinear.of(torch.nn.Linear(64, 64), "int4", 32, True)
-        copy.load_state_dict(model.out.state_dict())
-        assert torch.equal(copy(x), model.out(x)) and "bits=4" in repr(copy)
+        other = kt.QuantisedLinear.of(torch.nn.Linear(64, 64), "int4", 32, True)
+        other.load_state_dict(model.out.state_dict())
+        assert torch.equal(other(x), model.out(x)) and "bits=4" in repr(other)
     raises(kiln.ArgumentError, ["patch", "QuantisedLinear.of"], kt.patch, torch.nn.Linear(3, 4), linear="int8")
     raises(kiln.ArgumentError, ["patch", "group"], kt.patch, model, group=32)
     raises(kiln.ArgumentError, ["form='int2'", "w8a8"], kt.QuantisedLinear.of, torch.nn.Linear(3, 4), "int2")
+    raises(kiln.TypeMismatch, ["patch", "'model'", "NoneType"], kt.patch, None)
+
+
+@test
+def patched_models_are_models():
+    """Copies, files, other types, and the short way that PyTorch's encoder has to its layers' numbers."""
+    x, plain = torch.randn(4, 16), torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
+    numbers = {name: t.clone() for name, t in plain.state_dict().items()}
+    for form in (True, "int8", "int4", "w8a8"):
+        model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
+        model.load_state_dict(numbers)
+        kt.patch(model, linear=form, attention=False)
+        file = io.BytesIO()
+        torch.save(model, file)
+        file.seek(0)
+        for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), torch.load(file, weights_only=False)):
+            assert torch.equal(other(x), model(x))
+        for width in (15, 17):  # eight int4 numbers are a word: the weights alone do not say how many there are
+            raises(kiln.ArgumentError, ["[4, %d]" % width, "16"], model, torch.randn(4, width))
+        if form is True:
+            assert torch.allclose(model.double()(x.double()), plain.double()(x.double())) and plain.float()
+        else:
+            raises(RuntimeError, ["0.weight is torch.float32", "before the model is quantised"], model.load_state_dict, numbers, strict=False)
+            again = kt.patch(copy.deepcopy(plain.float()), linear=form, attention=False).model
+            again.load_state_dict(model.state_dict())
+            assert torch.equal(again(x), model(x))
+        half = copy.deepcopy(model).bfloat16()
+        assert half(x.bfloat16()).dtype == torch.bfloat16
+    encoder, tokens = torch.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True).eval(), torch.randn(2, 5, 32)
+    with torch.no_grad():
+        want = encoder(tokens)
+        for form in (True, "int8", "int4", "w8a8"):
+            with kt.patch(encoder, linear=form):
+                assert torch.allclose(encoder(tokens), want, atol=0.3), form
+            assert torch.equal(encoder(tokens), want) and encoder.activation_relu_or_gelu == 1
 
 
 @test
@@ -256,8 +294,22 @@ def attention_like_pytorchs():
         if why != "dropout":
             assert torch.allclose(ours(*tensors, **named), theirs(*tensors, **named), atol=1e-6)
     assert ours(q, k, v, dropout_p=0.5).shape == q.shape
-    raises(kiln.ArgumentError, ["enable_gqa"], ours, q, grouped, grouped)
-    raises(kiln.ArgumentError, ["attn_mask", "is_causal"], ours, q, k, v, attn_mask=seen, is_causal=True)
+    one = grouped[:, :1]
+    for args, named, why in [((q, one, one), {}, "heads"), ((q, k, v), {"scale": -0.5}, "scale"), ((q[:, :, :0], k, v), {}, "no elements"),
+                             ((q[:0], k[:0], v[:0]), {"is_causal": True}, "no elements"), ((q, k[:, :, :0], v[:, :, :0]), {}, "no elements"),
+                             ((q, k, v), {"attn_mask": q.new_zeros(q.shape[2], k.shape[2]), "is_causal": True}, "is_causal")]:  # fmt: skip
+        assert why in kt.attention_fits(*args, **named)
+        results = []
+        for call in (ours, theirs):  # what Kiln's does not do is PyTorch's to do, or to refuse
+            try:
+                results.append(call(*args, **named))
+            except RuntimeError as error:
+                results.append(str(error))
+        assert type(results[0]) is type(results[1]) and (results[0] == results[1] if isinstance(results[0], str) else torch.equal(*results)), why
+    raises(RuntimeError, ["size"], ours, q, grouped, grouped)
+    none = [torch.zeros(1, 2, n, 8, requires_grad=True) for n in (0, 3, 3)]
+    kt.attention(*none).sum().backward()
+    assert none[0].grad.shape == (1, 2, 0, 8) and all((t.grad == 0).all() for t in none[1:])
 
 
 @test

@@ -231,7 +231,22 @@ def a_kernel_of_ones_own():
     out, largest = sums(x)
     assert torch.allclose(out, x.sum(1)) and torch.equal(largest, x.max(1).values)
     raises(kiln.TypeMismatch, ["cube", "'x'", "float64", "torch.float32"], cube, x.double(), 1.0)
-    raises(kiln.ArgumentError, ["which kernel"], kt.op, CUBE)
+    raises(kiln.ArgumentError, ["which kernel", "cube_backward"], kt.op, CUBE)
+    (slope,) = torch.autograd.grad(cube(x, 1.0).sum(), x, create_graph=True)
+    raises(kiln.ArgumentError, ["cube_backward", "second derivatives"], slope.sum().backward)
+    with torch.autocast("cpu", torch.bfloat16):  # a kernel has its own types
+        y = cube(torch.nn.functional.linear(x, torch.eye(5)), 1.0)
+        assert y.dtype == torch.float32 and torch.allclose(y, x**3, rtol=0.05)
+    pair = """#include <kiln/kernel.h>
+kernel block(256) void pair(f32 *out, const f32 *a, const f32 *b, u32 n) { u32 i = global_x(); if (i < n) out[i] = a[i] * b[i]; }
+"""
+    raises(kiln.ArgumentError, ["pair", "1 gradients for 2 tensors", "a, b"], lambda: kt.op(pair, backward=lambda saved, d: d)(x, x).sum().backward())
+    raises(kiln.NotFound, ["bind", "'q'", "f32 *out"], kt.op, pair, bind={"q": 1})
+    raises(kiln.NotFound, ["shape", "'q'", "f32 *out"], kt.op, pair, shape={"q": (1,)})
+    raises(kiln.TypeMismatch, ["shape='a'"], kt.op, pair, shape="a")
+    raises(kiln.TypeMismatch, ["backward=3"], kt.op, pair, backward=3)
+    raises(kiln.ArgumentError, ["name='cube_once'", "taken"], kt.op, CUBE, "cube", name="cube_once")
+    raises(kiln.ArgumentError, ["name='a b'"], kt.op, CUBE, "cube", name="a b")
     raises(kiln.ArgumentError, ["'dz'"], kt.op, CUBE.replace("*dx", "*dz").replace("dx[i]", "dz[i]"), backward="cube_backward")
     raises(kiln.NotFound, ["'gone'"], kt.op, CUBE, "cube", backward="gone")
     raises(kiln.CompileError, ["K2001"], kt.op, CUBE.replace("* scale;", "* gone;"), backward="cube_backward")

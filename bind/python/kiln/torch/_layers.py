@@ -6,11 +6,12 @@ from typing import Any, Sequence
 
 import torch
 
-from .._errors import ArgumentError
+from .._errors import ArgumentError, TypeMismatch
 from ._direct import direct
 from ._quantised import QuantisedLinear
 
 _theirs = torch.nn.functional.scaled_dot_product_attention
+_their_linear = torch.nn.functional.linear
 _TYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -27,8 +28,14 @@ def attention_fits(query: Any, key: Any, value: Any, attn_mask: Any = None, drop
         return "query, key and value do not have three or four dimensions each"
     if key.shape != value.shape or query.shape[-1] != key.shape[-1] or query.shape[0] != key.shape[0]:
         return "key and value differ in their shape, or query in its batch or head_dim"
-    if scale is not None and scale == 0.0:
-        return "scale is 0"
+    if query.dim() == 4 and query.shape[1] != key.shape[1] and not enable_gqa:
+        return "query and key differ in their heads, without enable_gqa"
+    if not query.numel() or not key.numel():
+        return "query or key has no elements"
+    if scale is not None and not scale > 0.0:
+        return "scale is not above 0"
+    if attn_mask is not None and is_causal:
+        return "there are attn_mask and is_causal"
     if attn_mask is not None and (attn_mask.requires_grad or attn_mask.dim() > query.dim() or not (attn_mask.dtype == torch.bool or attn_mask.dtype in _TYPES)):
         return "attn_mask wants a gradient, is neither bool nor float32, float16 or bfloat16, or has more dimensions than query"
     return ""
@@ -38,14 +45,12 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
                                  scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
     """torch.nn.functional.scaled_dot_product_attention, by Kiln's attention: masks of bool and of numbers, causal ones of any lengths, shared heads.
 
-    PyTorch's own is called where attention_fits says so: dropout, other types, keys and values of different shapes, masks that want a gradient.
+    PyTorch's own is called where attention_fits says so: dropout, other types, keys and values of different shapes, masks that want a gradient, what it refuses.
     """
     shape, dtype = query.shape, query.dtype
     if (attn_mask is None and scale is None and dropout_p == 0.0 and dtype in _TYPES and len(shape) == 4 and key.shape == shape == value.shape
-            and key.dtype == dtype == value.dtype and (query.is_cuda or query.is_cpu)):  # fmt: skip
+            and key.dtype == dtype == value.dtype and (query.is_cuda or query.is_cpu) and 0 not in shape):  # fmt: skip
         return direct.attention(query, key, value, is_causal)[0]  # most calls: no more questions
-    if attn_mask is not None and is_causal:
-        raise ArgumentError("scaled_dot_product_attention: attn_mask and is_causal: only one of them; put the causal mask into attn_mask")
     if attention_fits(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
         more = {"enable_gqa": True} if enable_gqa else {}
         return _theirs(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **more)
@@ -54,8 +59,6 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         if attn_mask is not None and attn_mask.dim() == 3:
             attn_mask = attn_mask.unsqueeze(1)
-    if key.shape[1] != query.shape[1] and not enable_gqa:
-        raise ArgumentError("scaled_dot_product_attention: %d heads of query, %d of key: enable_gqa=True shares them" % (query.shape[1], key.shape[1]))
     if attn_mask is not None and attn_mask.dtype == torch.bool:
         attn_mask = torch.zeros(attn_mask.shape, dtype=query.dtype, device=query.device).masked_fill(attn_mask.logical_not(), float("-inf"))
     window = -1
@@ -69,12 +72,16 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
 
 
 class Linear(torch.nn.Linear):
-    """torch.nn.Linear by Kiln's matrix product; activation ("relu", "gelu", "silu") is done in the same kernel."""
+    """torch.nn.Linear by Kiln's matrix product; activation ("relu", "gelu", "silu") is done in the same kernel. Types that Kiln has no product of, as
+    float64, are left to PyTorch."""
 
     activation = "none"
 
     def forward(self, input: Any) -> Any:
-        return direct.linear(input, self.weight, self.bias, self.activation)
+        weight = self.weight
+        if weight.dtype not in _TYPES and self.activation == "none":
+            return _their_linear(input, weight, self.bias)
+        return direct.linear(input, weight, self.bias, self.activation)
 
 
 class _Transposed:
@@ -93,7 +100,8 @@ class TransposedLinear(torch.nn.Module):
         self.train(module.training)
 
     def forward(self, x: Any) -> Any:
-        return direct.linear(x, self.weight.t(), self.bias, "none")
+        weight = self.weight.t()
+        return (direct.linear if weight.dtype in _TYPES else _their_linear)(x, weight, self.bias)
 
 
 class Patch:
@@ -103,6 +111,7 @@ class Patch:
         self.model = model
         self.classes: list[tuple[Any, type]] = []
         self.modules: list[tuple[Any, str, Any]] = []
+        self.values: list[tuple[Any, str, Any]] = []
         self.has_attention = False
 
     def undo(self) -> None:
@@ -110,7 +119,9 @@ class Patch:
             module.__class__ = kind
         for parent, name, module in self.modules:
             setattr(parent, name, module)
-        self.classes, self.modules = [], []
+        for module, name, value in self.values:
+            setattr(module, name, value)
+        self.classes, self.modules, self.values = [], [], []
         if self.has_attention:
             self.has_attention = False
             _use_attention(-1)
@@ -150,6 +161,8 @@ def patch(model: Any, *, linear: bool | str = True, attention: bool = True, grou
         raise ArgumentError("patch: linear=%r: True, False, 'int8', 'int4' or 'w8a8'" % (linear,))
     if (group is not None or has_zero) and not isinstance(linear, str):
         raise ArgumentError("patch: group and has_zero are for linear='int8' and 'int4'")
+    if not isinstance(model, torch.nn.Module):
+        raise TypeMismatch("patch: 'model' is a %s: a torch.nn.Module" % type(model).__name__)
     made = Patch(model)
     if linear:
         for path, module in list(model.named_modules()):
@@ -171,6 +184,10 @@ def patch(model: Any, *, linear: bool | str = True, attention: bool = True, grou
             replacement = TransposedLinear(module) if linear is True else QuantisedLinear.of(source, str(linear), group, has_zero)
             made.modules.append((parent, name, module))
             setattr(parent, name, replacement)
+        for module in model.modules():  # its short way of evaluation takes the numbers of its layers' weights, which quantised ones do not have
+            if isinstance(module, torch.nn.TransformerEncoderLayer) and any(isinstance(m, QuantisedLinear) for m in module.children()):
+                made.values.append((module, "activation_relu_or_gelu", module.activation_relu_or_gelu))
+                module.activation_relu_or_gelu = 0
     if attention:
         made.has_attention = True
         _use_attention(1)

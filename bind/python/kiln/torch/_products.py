@@ -215,6 +215,8 @@ def _attention_fake(q: Any, k: Any, v: Any, is_causal: bool = False, scale: floa
 def _attention_backward(q: Any, k: Any, v: Any, out: Any, lse: Any, dout: Any, is_causal: bool, scale: float, bias: Any = None, slopes: Any = None,
                         window_left: int = -1, window_right: int = -1) -> Any:  # fmt: skip
     results = tuple(new(t.shape, t.dtype, t.device) for t in (q, k, v))
+    if not q.numel():  # no query asks: keys and values have no part in anything
+        return results[0], results[1].zero_(), results[2].zero_()
     dout = dout if dout.stride(3) == 1 else dout.contiguous()
     _attention_backward_call((q, k, v, out, lse, dout, *results, bias, as_f32(slopes)), is_causal, scale, *_window(window_left, window_right),
                              _is_deterministic())  # fmt: skip

@@ -312,7 +312,17 @@ class QuantisedLinear(torch.nn.Module):
                    activation=getattr(linear, "activation", "none"))  # fmt: skip
         return made.train(linear.training)
 
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        """Numbers of a layer that is not quantised would be cut to integers without a word."""
+        given, errors = state_dict.get(prefix + "weight"), rest[-1]
+        if given is not None and given.dtype != self.weight.dtype:
+            errors.append("%sweight is %s, and this layer has %s: load the numbers before the model is quantised" % (prefix, given.dtype, self.weight.dtype))
+            return
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
     def forward(self, x: Any) -> Any:
+        if x.shape[-1] != self.in_features:  # the words of int4 weights do not say it
+            raise ArgumentError("QuantisedLinear: 'x' %s has rows of %d numbers, the layer takes %d" % (list(x.shape), x.shape[-1], self.in_features))
         if self.has_int8_x:
             return direct.w8a8_linear(x, self.weight, self.scale, self.bias, self.activation)
         return direct.quantised_linear(x, self.weight, self.scale, self.zero, self.bias, self.group, self.activation)

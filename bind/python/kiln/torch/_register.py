@@ -30,7 +30,7 @@ def _kernel_is_next(keys: Any) -> bool:
     return found
 
 
-def _no_second(name: str) -> Callable[..., Any]:
+def no_second(name: str) -> Callable[..., Any]:
     def backward(ctx: Any, *_: Any) -> Any:
         raise ArgumentError("kiln::%s has no gradient of its own: second derivatives are not implemented" % name)
 
@@ -52,9 +52,9 @@ def register(schema: str, kernel: Callable[..., Any] | Planned, fake: Callable[.
     lib.impl(name, run, "CUDA")
     torch.library.register_fake("kiln::" + name, fake, lib=lib)
     if "Tensor[]" in schema:
-        torch.library.register_autograd("kiln::" + name, backward or _no_second(name), setup_context=setup, lib=lib)
+        torch.library.register_autograd("kiln::" + name, backward or no_second(name), setup_context=setup, lib=lib)
     else:
-        lib.impl(name, _autograd(op, run, look, backward or _no_second(name), setup, apply), "Autograd", with_keyset=True)
+        lib.impl(name, _autograd(op, run, look, backward or no_second(name), setup, apply), "Autograd", with_keyset=True)
     if casts:
         for kind, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA")):
             lib.impl(name, _autocast(op, kind, key, casts), key)

@@ -13,6 +13,7 @@ from .. import _abi
 from .._errors import ArgumentError, NotFound, TypeMismatch
 from .._module import Kernel, Module, Parameter, compile
 from .._types import FLOATS, NUMPY_NAME
+from ._register import no_second
 
 _lib = torch.library.Library("kiln_user", "DEF")
 Amount = Any  # a number, a tuple, or a function of the op's arguments by name
@@ -97,18 +98,20 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
     thread per element of the first result, or what `launch` says: {"items": lambda x: x.shape[0]}.
 
     `backward` names a kernel of the same file. Its parameters go by name: those of the forward kernel, its results, dNAME for the gradient of a
-    result, and as its own results dNAME for the gradient of an argument. Or it is a function (saved, *gradients) -> gradients of the tensors.
+    result, and as its own results dNAME for the gradient of an argument. Or it is a function (saved, *gradients) -> gradients of the tensors. Under
+    autocast floating-point tensors take the types that the kernel has.
     """
     module = source if isinstance(source, Module) else compile(source, device="cpu", define=define, tune=tune, include=include)
     if kernel is None:
         others = [k for k in module.kernels if k != backward]
         if len(others) != 1:
-            raise ArgumentError("kiln.torch.op: which kernel? %r has %s" % (module, ", ".join(module.kernels)))
+            raise ArgumentError("kiln.torch.op: which kernel? The second argument names one of %s" % ", ".join(module.kernels))
         kernel = others[0]
     forward = _Pass(module[kernel], shape, bind or {}, launch or {}, zeroed)
     back = _Pass(module[backward], None, bind or {}, backward_launch or {}, True) if isinstance(backward, str) else None
     if not forward.inputs:
         raise ArgumentError("kiln.torch.op: %s reads no tensor: an input is a const pointer" % kernel)
+    _check_options(module[kernel], back, bind or {}, shape, backward)
     order = [p for p in module[kernel].parameters if p in forward.inputs or p in forward.numbers]
     words = ["Tensor %s" % p.name if p.is_pointer else "%s %s" % ("float" if p.type in FLOATS else "bool" if p.type == _abi.KILN_BOOL else "SymInt", p.name)
              for p in order]  # fmt: skip
@@ -148,18 +151,25 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
         if backward is None:
             raise ArgumentError("%s has no backward pass: say backward= in kiln.torch.op, or call it with detached tensors" % kernel)
         if back is None:
-            assert callable(backward)
-            given = backward(values, *grads)
-            made = dict(zip((p.name for p in forward.inputs), given if isinstance(given, (tuple, list)) else (given,)))
+            given = backward(values, *grads)  # type: ignore[operator]
+            given = given if isinstance(given, (tuple, list)) else (given,)
+            if len(given) != len(forward.inputs):
+                raise ArgumentError("%s: backward= returns %d gradients for %d tensors (%s): None where there is none"
+                                    % (kernel, len(given), len(forward.inputs), ", ".join(wanted)))  # fmt: skip
+            made = dict(zip(wanted, given))
         else:
             packed = backward_op(*[values[p.name] for p in order], *[values[p.name] for p in forward.outputs],
                                  *(g if g is not None else torch.zeros_like(values[p.name]) for g, p in zip(grads, forward.outputs)))  # fmt: skip
             made = {p.name[1:]: g for p, g in zip(back.outputs, packed)}
         return tuple(made.get(p.name) if p.is_pointer else None for p in order)
 
+    if name is not None and (not name.isidentifier() or hasattr(torch.ops.kiln_user, name)):
+        raise ArgumentError("kiln.torch.op: name=%r is %s" % (name, "no name of C's" if not name.isidentifier() else "taken: another op has it"))
     _lib.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
     for key in ("CPU", "CUDA"):
         _lib.impl(short, run, key)
+    for key in ("AutocastCPU", "AutocastCUDA"):
+        _lib.impl(short, _autocast(short, key, order), key)
     torch.library.register_fake("kiln_user::" + short, fake, lib=_lib)
     torch.library.register_autograd("kiln_user::" + short, gradient, setup_context=setup, lib=_lib)
     backward_op = _define_backward(short, back, order, words, forward, wanted) if back is not None else None
@@ -172,6 +182,35 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
     call.__doc__ = "%s\n\n%s" % (schema, module[kernel].__doc__)
     call.op = made_op  # type: ignore[attr-defined]
     return call
+
+
+def _check_options(kernel: Kernel, back: _Pass | None, bind: Mapping[str, Any], shape: Any, backward: Any) -> None:
+    """What would otherwise be noticed late, or never."""
+    names = [p.name for p in kernel.parameters] + ([p.name for p in back.kernel.parameters] if back is not None else [])
+    for name in bind:
+        if name not in names:
+            raise NotFound("kiln.torch.op: bind has '%s', which is no parameter of %s: %s" % (name, kernel.__name__, kernel.prototype))
+    if back is None and backward is not None and not callable(backward):
+        raise TypeMismatch("kiln.torch.op: backward=%r: the name of a kernel, or a function" % (backward,))
+    for one in shape.values() if isinstance(shape, Mapping) else (shape,):
+        if not (one is None or callable(one) or isinstance(one, (tuple, list, torch.Size))):
+            raise TypeMismatch("kiln.torch.op: shape=%r: a tuple, a function of the op's arguments, or a dictionary of both" % (shape,))
+    for name in shape if isinstance(shape, Mapping) else ():
+        if name not in [p.name for p in kernel.parameters if p.is_pointer and not p.is_const]:
+            raise NotFound("kiln.torch.op: shape has '%s', which is no result of %s: %s" % (name, kernel.__name__, kernel.prototype))
+
+
+def _autocast(short: str, key: str, order: list[Parameter]) -> Callable[..., Any]:
+    """Under autocast floating-point tensors take the type that the kernel has."""
+    keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
+    types = [getattr(torch, NUMPY_NAME[p.type]) if p.is_pointer and p.type in FLOATS else None for p in order]
+
+    def cast(*args: Any) -> Any:
+        given = [a.to(dtype) if dtype is not None and isinstance(a, torch.Tensor) and a.is_floating_point() else a for a, dtype in zip(args, types)]
+        with torch._C._ExcludeDispatchKeyGuard(keys):
+            return getattr(torch.ops.kiln_user, short).default(*given)
+
+    return cast
 
 
 def _define_backward(short: str, back: _Pass, order: list[Parameter], words: list[str], forward: _Pass, wanted: Mapping[str, Parameter]) -> Any:
@@ -199,4 +238,5 @@ def _define_backward(short: str, back: _Pass, order: list[Parameter], words: lis
     for key in ("CPU", "CUDA"):
         _lib.impl(name, run, key)
     torch.library.register_fake("kiln_user::" + name, fake, lib=_lib)
+    torch.library.register_autograd("kiln_user::" + name, no_second(back.kernel.__name__), lib=_lib)
     return getattr(torch.ops.kiln_user, name).default
