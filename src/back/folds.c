@@ -94,6 +94,12 @@ bool folds_truth_bits(const ir_func *f, const ir_inst *i)
     return i->type == IR_F32 && def && wide->op == IR_ZEXT && wide->aux == IR_I1;
 }
 
+bool folds_extended_byte(const uint8_t *known, const ir_inst *i)
+{
+    return i->op == IR_SEXT && i->aux == IR_I8 &&
+           (i->type == IR_I16 || (known[i->result] & FOLDS_HALVED));
+}
+
 // --- facts
 
 // Does knowing the result tell the operand, or the other way round?
@@ -141,8 +147,10 @@ uint8_t *folds_find(const ir_func *f, arena *a)
     for (uint32_t k = 1; k < f->insts.len; k++) {
         const ir_inst *i = &f->insts.at[k];
         bool compares = (i->op >= IR_IEQ && i->op <= IR_ULE) || i->op == IR_SWITCH;
+        bool halves = i->op == IR_TRUNC && i->type == IR_I16;
         uint8_t fact = compares                             ? FOLDS_COMPARED | FOLDS_NEAR
                        : i->op == IR_ADD || i->op == IR_SUB ? FOLDS_ADDED
+                       : halves                             ? FOLDS_HALVED
                                                             : 0;
         for (uint32_t n = 0; fact && n < i->operand_count; n++)
             if (!ir_is_const(ir_operand(f, i, n)))

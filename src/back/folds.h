@@ -6,8 +6,9 @@
 #include "ir/ir.h"
 
 // What a value is an operand of. FOLDS_NEAR: of a comparison, or it becomes such an operand, or
-// comes from one, by a mask, a conversion or another operation with a constant.
-enum { FOLDS_COMPARED = 1, FOLDS_ADDED = 2, FOLDS_NEAR = 4 };
+// comes from one, by a mask, a conversion or another operation with a constant. FOLDS_HALVED: of a
+// conversion to 16 bits.
+enum { FOLDS_COMPARED = 1, FOLDS_ADDED = 2, FOLDS_NEAR = 4, FOLDS_HALVED = 8 };
 uint8_t *folds_find(const ir_func *f, arena *a); // per value
 
 // May a branch know it? The assembler finds (x & 1) and x to be the same where x is 0 or 1.
@@ -28,5 +29,8 @@ bool folds_ordered(const ir_func *f, const ir_inst *i, bool is_plain);
 uint32_t folds_rotation(const ir_func *f, const ir_inst *i);
 // The bits of a truth value as a float.
 bool folds_truth_bits(const ir_func *f, const ir_inst *i);
+// A byte with its sign as 16 bits, at once or by way of more: the bits above the 16 are taken for
+// zero, and are the sign.
+bool folds_extended_byte(const uint8_t *known, const ir_inst *i);
 
 #endif

@@ -242,3 +242,28 @@ kernel block(64) void extended_bytes(const u32 *x, u32 *out, u32 byte)
     o[6] = (u32)(wide >> 32);
     o[7] = bits_f32((f32)(u16)high) ^ b;
 }
+
+// The same by way of memory that becomes registers: NVIDIA's compiler of OpenCL keeps bytes and
+// halves there in registers of 16 bits.
+typedef union extended_word {
+    u8 bytes[4];
+    u16 halves[2];
+    u32 word;
+} extended_word;
+
+//! run extended_halves block=64 (u32[64]:bits, u32[256], u32=240)
+kernel block(64) void extended_halves(const u32 *x, u32 *out, u32 byte)
+{
+    u32 b = x[thread_x()], *o = out + 4 * thread_x();
+    extended_word u = {.word = byte ^ (b & 0x1f00)};
+    u16 pair[2] = {(u16)(i32)(i8)byte, (u16)(i64)(i8)shuffle((u8)0x80, byte)};
+    u.halves[1] = (u16)(i8)u.bytes[0];
+    o[0] = u.word ^ b;
+    o[1] = b;
+    if (u.bytes[0] == 0xf0) {
+        u.halves[0] = (u16)(i8)u.bytes[0];
+        o[1] = (u32)u.halves[0] + u.halves[1] + b;
+    }
+    o[2] = pair[b & 1] + b;
+    o[3] = (u32)pair[1] * 65537u ^ b;
+}

@@ -39,6 +39,7 @@ typedef ulong __attribute__((may_alias)) m8;
 IN uint hide_u32(uint x) { uint y; asm("lop3.b32 %0, %1, 0, 0, 0xF0;" : "=r"(y) : "r"(x)); return y; }
 IN uint not_u32(uint x, uint all) { uint y; asm("sub.s32 %0, %1, %2;" : "=r"(y) : "r"(all), "r"(x)); return y; }
 IN uint neg_u32(uint x) { uint y; asm("neg.s32 %0, %1;" : "=r"(y) : "r"(x)); return y; }
+IN uint extend_byte(uint x) { uint y; asm("cvt.s32.s8 %0, %1;" : "=r"(y) : "r"(x)); return y; }
 IN uint shl_wrap_u32(uint x, uint n) { uint y; asm("shf.l.wrap.b32 %0, 0, %1, %2;" : "=r"(y) : "r"(x), "r"(n)); return y; }
 IN uint xor_known_u32(uint a, uint b)
 {
@@ -79,6 +80,7 @@ ORDERED(flt, "setp.geu.f32") ORDERED(fle, "setp.gtu.f32")
 #define hide_u32(x) (x)
 #define not_u32(x, all) ((uint)(all) - (x))
 #define neg_u32(x) (0u - (x))
+#define extend_byte(x) ((uint)(int)(char)(x))
 #define shl_wrap_u32(x, n) shl_u32(x, n)
 #define xor_known_u32(a, b) xor_u32(a, b)
 #define pick_u32(c, a, b) ((c) ? (a) : (b))

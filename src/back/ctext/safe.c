@@ -82,6 +82,20 @@ static const char *converted(ctext *t, const ir_inst *i)
                       ctext_scalar(t, a));
 }
 
+static const char *extended(ctext *t, const ir_inst *i)
+{
+    const char *x = ctext_scalar(t, ir_operand(t->f, i, 0));
+    if (i->aux == IR_I1)
+        return i->type == IR_I32 ? str_format(t->a, "pick_u32(%s, 0xffffffffu, 0u)", x) : NULL;
+    if (!folds_extended_byte(t->folds, i))
+        return NULL;
+    return str_format(t->a,
+                      i->type == IR_I16   ? "(extend_byte(%s) & 0xffffu)"
+                      : i->type == IR_I32 ? "extend_byte(%s)"
+                                          : "(uint64_t)(int64_t)(int32_t)extend_byte(%s)",
+                      x);
+}
+
 const char *ctext_safe(ctext *t, const ir_inst *i)
 {
     ir_ref a = i->operand_count ? ir_operand(t->f, i, 0) : IR_NONE,
@@ -107,10 +121,7 @@ const char *ctext_safe(ctext *t, const ir_inst *i)
         uint32_t right = folds_rotation(t->f, i);
         return right ? two(t, "add_rotated_u64", right == 2 ? a : b, right == 2 ? b : a) : NULL;
     }
-    case IR_SEXT:
-        return is_word && i->aux == IR_I1
-                   ? str_format(t->a, "pick_u32(%s, 0xffffffffu, 0u)", ctext_scalar(t, a))
-                   : NULL;
+    case IR_SEXT: return extended(t, i);
     case IR_BITCAST:
         return folds_truth_bits(t->f, i)
                    ? str_format(t->a, "f32_bits(hide_u32(%s))", ctext_scalar(t, a))

@@ -119,7 +119,7 @@ bool ptx_truth_bits(ptx *p, const ir_inst *i)
 // register, and a cvt.u32.u16 after it is lost.
 bool ptx_extend_byte(ptx *p, const ir_inst *i)
 {
-    if (i->op != IR_SEXT || i->aux != IR_I8 || i->type != IR_I16)
+    if (i->type != IR_I16 || !folds_extended_byte(p->folds, i))
         return false;
     const char *wide = ptx_temp(p, RC_R);
     ptx_line(p, "cvt.s32.s8 %s, %s", wide, ptx_reg(p, ir_operand(p->f, i, 0)));
