@@ -27,6 +27,13 @@ enum { MOST_WAITS = 60 };
 // time for some kernels that are not optimised (csmith 21000489: 61,000 lines of PTX).
 enum { DEVICE_KERNEL_SECONDS = 40, DEVICE_MODULE_SECONDS = 900 };
 
+// OpenCL may compile when a kernel is launched (PoCL: for the size of its block). A launch then has
+// a compiler's time.
+static bool launch_compiles(const fuzz_way *w)
+{
+    return strncmp(w->device, "opencl", 6) == 0;
+}
+
 static const char *const kind_names[] = {"fine",
                                          "no result on the host",
                                          "Kiln refuses it",
@@ -279,7 +286,7 @@ static void run_way(batch *b, int way)
             m = compile(k, b, way, &b->chosen[i], 1);
             b->at->compiles = false;
         }
-        limit_time(KERNEL_SECONDS);
+        limit_time(launch_compiles(&b->setup->ways[way]) ? MODULE_SECONDS : KERNEL_SECONDS);
         if (m)
             run_one(k, m, b, i);
         else if (!device_lacks_it(kiln_last_error(k)->text))
@@ -385,9 +392,10 @@ static bool wait_for_child(const batch *b, pid_t pid, int *status, bool *hung)
             compiles = p->compiles;
             since = now_ms();
         }
-        unsigned limit = kernel < 0 || compiles ? DEVICE_MODULE_SECONDS : DEVICE_KERNEL_SECONDS;
-        if (!*hung && !p->on_host && way < b->setup->way_count &&
-            is_waited_for(&b->setup->ways[way]) && now_ms() - since > limit * 1000ull) {
+        const fuzz_way *w = way < b->setup->way_count ? &b->setup->ways[way] : NULL;
+        bool is_long = kernel < 0 || compiles || (w && launch_compiles(w));
+        unsigned limit = is_long ? DEVICE_MODULE_SECONDS : DEVICE_KERNEL_SECONDS;
+        if (!*hung && !p->on_host && w && is_waited_for(w) && now_ms() - since > limit * 1000ull) {
             *hung = true;
             kill(pid, SIGKILL);
         }
