@@ -1,13 +1,16 @@
 // fuzz-diff: random kernels on the host's compiler and on Kiln, every device and level; the results
 // must be equal bit for bit.
 //
-//     fuzz_diff [--profile NAME,…] [--devices LIST] [--seconds N] [--count N] [--seed N]
+//     fuzz_diff [--profile NAME[:BATCH][*TURNS],…] [--devices LIST] [--seconds N] [--count N]
+//               [--seed N]
 //               [--batch N] [--jobs N] [--shrink SECONDS] [--most FINDINGS]
 //               [--validate N] [--judges LIST] [--keep FOLDER] [--work FOLDER] [--json FILE]
 //               [--resume] [--print] [--times]
 //
-// The profiles (profile.c) take turns, a batch each; every job works on batches of its own. The
-// judges, compilers of the host, take turns with the rounds; those that are not here are left out.
+// The profiles (profile.c) take turns, a batch each; every job works on batches of its own. A
+// profile may have smaller batches than the others (simt:20) and several turns (mixed*5), because
+// kernels of one kind take ten times as long to compile as those of another. The judges, compilers
+// of the host, take turns with the rounds; those that are not here are left out.
 // A kernel comes from its seed alone: --profile P --seed S --count 1 makes it again, with --print
 // as text alone. A device may have a share of the kernels (cpu%200: one in 200 is compiled by the
 // cpu device's C compiler); one in N (--validate, 20) is also run after each pass, and so is every
@@ -38,6 +41,7 @@
 
 enum {
     MAX_PROFILES = 16,
+    MAX_TURNS = 64,
     MAX_JUDGES = 16,
     MAX_JOBS = 256,
     WRITE_SECONDS = 10,
@@ -60,7 +64,8 @@ static struct options {
              .judges = "clang,clang,clang,clang,clang,clang,gcc"}; // clang needs half the time
 
 static const fuzz_profile *profiles[MAX_PROFILES];
-static unsigned profile_count;
+static unsigned profile_count, profile_batch[MAX_PROFILES];
+static unsigned turns[MAX_TURNS], turn_count; // profiles, as they take turns
 static char judges[MAX_JUDGES][32];
 static unsigned judge_count;
 static fuzz_results old_results; // what the file of results had
@@ -116,14 +121,13 @@ static void report(const fuzz_setup *setup, const fuzz_profile *p, unsigned long
     fprintf(stderr, "profile %s, seed %llu: %s: %s: %s (judge: %s)\n", p->name, seed, way,
             fuzz_kind_name(v->kind), v->why, setup->host);
     char *text = fuzz_file(p->prelude, one, 1);
-    if (v->kind != FUZZ_NO_HOST && text && options.shrink) {
-        char *small = shrink(setup, text, v, options.shrink);
-        if (small) {
-            free(text);
-            text = small;
-        }
-    }
-    keep(p, seed, text ? text : program, way, v);
+    keep(p, seed, text ? text : program, way, v); // as it is: who makes it smaller may be stopped
+    char *small = v->kind != FUZZ_NO_HOST && text && options.shrink
+                      ? shrink(setup, text, v, options.shrink)
+                      : NULL;
+    if (small)
+        keep(p, seed, small, way, v);
+    free(small);
     free(text);
 }
 
@@ -194,12 +198,14 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
     free(verdicts);
 }
 
-static unsigned batch_size(const fuzz_profile *p)
+static unsigned batch_size(unsigned which)
 {
-    return p->batch && p->batch < options.batch ? p->batch : options.batch;
+    unsigned most = profiles[which]->batch, asked = profile_batch[which], size = options.batch;
+    size = asked && asked < size ? asked : size;
+    return most && most < size ? most : size;
 }
 
-// Batch b belongs to profile b % profile_count and has the seeds from seed + b * batch on.
+// Batch b belongs to profile turns[b % turn_count] and has the seeds from seed + b * batch on.
 static void job(unsigned number)
 {
     char folder[512];
@@ -217,7 +223,8 @@ static void job(unsigned number)
         _exit(2);
     }
     while (shared->findings < options.most) {
-        unsigned b = atomic_fetch_add(&shared->next, 1), which = b % profile_count, missing = 0;
+        unsigned b = atomic_fetch_add(&shared->next, 1), missing = 0;
+        unsigned which = turns[b % turn_count];
         for (unsigned i = 0; i < profile_count; i++)
             missing += shared->missing[i];
         if (missing == profile_count || shared->stop ||
@@ -225,12 +232,12 @@ static void job(unsigned number)
             break;
         if (shared->missing[which])
             continue;
-        unsigned n = batch_size(profiles[which]), before = atomic_fetch_add(&shared->given, n);
+        unsigned n = batch_size(which), before = atomic_fetch_add(&shared->given, n);
         if (options.count && before >= options.count)
             break;
         if (options.count && options.count - before < n)
             n = options.count - before;
-        setup.host = judges[b / profile_count % judge_count];
+        setup.host = judges[b / turn_count % judge_count];
         run_batch(&setup, which, options.seed + (unsigned long long)b * options.batch, n);
     }
     fflush(stdout);
@@ -345,26 +352,66 @@ static bool choose_judges(void)
     return judge_count > 0;
 }
 
+// NAME[:BATCH][*TURNS]; false: there is no such profile.
+static bool add_profile(const char *text)
+{
+    char name[32], *end;
+    unsigned batch = 0, times = 1;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":*"), text);
+    const fuzz_profile *p = fuzz_profile_named(name);
+    text += strlen(name);
+    if (*text == ':') {
+        batch = (unsigned)strtoul(text + 1, &end, 10);
+        text = end;
+    }
+    if (*text == '*') {
+        times = (unsigned)strtoul(text + 1, &end, 10);
+        text = end;
+    }
+    if (!p || *text || profile_count == MAX_PROFILES || times > MAX_TURNS - turn_count)
+        return false;
+    profile_batch[profile_count] = batch;
+    while (times--)
+        turns[turn_count++] = profile_count;
+    profiles[profile_count++] = p;
+    return true;
+}
+
+// Turns of one profile are not beside each other: ABABA, not AAABB.
+static void mix_turns(void)
+{
+    int share[MAX_PROFILES] = {0}, due[MAX_PROFILES] = {0};
+    for (unsigned i = 0; i < turn_count; i++)
+        share[turns[i]]++;
+    for (unsigned i = 0; i < turn_count; i++) {
+        unsigned next = 0;
+        for (unsigned k = 0; k < profile_count; k++) {
+            due[k] += share[k];
+            next = due[k] > due[next] ? k : next;
+        }
+        due[next] -= (int)turn_count;
+        turns[i] = next;
+    }
+}
+
 static bool choose_profiles(void)
 {
     for (const fuzz_profile *p = fuzz_profiles; p->name && !options.profiles; p++)
-        if (profile_count < MAX_PROFILES)
-            profiles[profile_count++] = p;
+        add_profile(p->name);
     for (const char *at = options.profiles ? options.profiles : ""; *at;) {
-        char name[32];
+        char text[64];
         size_t len = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
-        const fuzz_profile *p = fuzz_profile_named(name);
-        if (!p || profile_count == MAX_PROFILES) {
-            fprintf(stderr, "there is no profile '%s'; there are", name);
-            for (p = fuzz_profiles; p->name; p++)
+        snprintf(text, sizeof text, "%.*s", (int)len, at);
+        if (!add_profile(text)) {
+            fprintf(stderr, "there is no profile '%s'; there are", text);
+            for (const fuzz_profile *p = fuzz_profiles; p->name; p++)
                 fprintf(stderr, " %s (%s)%s", p->name, p->what, p[1].name ? "," : "\n");
             return false;
         }
-        profiles[profile_count++] = p;
         at += len + (at[len] == ',');
     }
-    return profile_count > 0;
+    mix_turns();
+    return turn_count > 0;
 }
 
 static int print_programs(void)
