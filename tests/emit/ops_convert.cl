@@ -21,7 +21,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_i8(__global
     v15 = *((__global m1 *)v14);
     *((__global m1 *)v2) = (uchar)v15;
     *((__global m1 *)v3) = (uchar)v15;
-    uint v16 = ((uint32_t)(int64_t)(int8_t)v15 & 0xffffu);
+    uint v16 = (extend_byte(v15) & 0xffffu);
     *((__global m2 *)v4) = (ushort)v16;
     *((__global m2 *)v5) = (ushort)v16;
     uint v17 = (uint32_t)(int64_t)(int8_t)v15;
