@@ -412,7 +412,6 @@ def elementwise_backward(op: str, operands: Sequence[Any], dout: Any, *, alpha: 
 
 # --- reductions
 _INDICES, _TRUTHS = {"argmax", "argmin", "count"}, {"any", "all"}
-_OTHERS = _INDICES | _TRUTHS | {"norm", "variance", "deviation"}  # which one element alone is not
 
 
 def reduced(shape: Sequence[int], axis: Any, keepdims: bool, call: str) -> tuple[int, tuple[int, ...]]:
