@@ -361,14 +361,15 @@ static kiln_status run_one(kiln *k, const kiln_matmul_desc *d)
 // The matrix at `at` of the batches of `out`; sizes of 1 are broadcast.
 static kiln_view matrix_at(kiln_view v, const kiln_view *out, uint64_t at)
 {
+    uint32_t rank = v.rank; // of which dimensions are taken, the last ones first
     if (!v.buffer)
         return v;
     for (uint32_t axis = out->rank - 2; axis-- > 0;) {
         uint64_t index = at % out->sizes[axis];
         at /= out->sizes[axis];
-        if (out->rank - axis > v.rank)
+        if (out->rank - axis > rank)
             continue;
-        uint32_t own = v.rank - (out->rank - axis);
+        uint32_t own = rank - (out->rank - axis);
         v = kiln_view_index(v, own, v.sizes[own] == 1 ? 0 : index);
     }
     return v;

@@ -286,6 +286,38 @@ free_all:
         kiln_buffer_free(all[n]);
 }
 
+// A residual and 'pre' with batches in three dimensions, of which operands have some.
+static void test_residual(kiln *k)
+{
+    enum { X = 2, Y = 3, Z = 2, M = 4, N = 5, K = 3, ALL = X * Y * Z * M * N };
+    static float a[Y * Z * M * K], b[X * K * N], added[ALL], out[ALL], pre[ALL];
+    kiln_buffer *all[5];
+    static const size_t counts[5] = {Y * Z * M * K, X * K * N, ALL, ALL, ALL};
+    float *const data[5] = {a, b, added, out, pre};
+    for (int n = 0; n < 5; n++) {
+        for (size_t i = 0; i < counts[n]; i++)
+            data[n][i] = (float)((int)pick(7) - 3);
+        CHECK(!kiln_buffer_new(k, KILN_F32, counts[n], &all[n]) &&
+              !kiln_write(all[n], 0, data[n], counts[n]));
+    }
+    kiln_matmul_desc desc = {.a = KILN_VIEW(all[0], Y, Z, M, K),
+                             .b = KILN_VIEW(all[1], X, 1, 1, K, N),
+                             .residual = KILN_VIEW(all[2], X, Y, Z, M, N),
+                             .out = KILN_VIEW(all[3], X, Y, Z, M, N),
+                             .pre = KILN_VIEW(all[4], X, Y, Z, M, N)};
+    kiln_status status = kiln_matmul(k, &desc);
+    if (status)
+        printf("%s\n", kiln_last_error(k)->text);
+    CHECK(!status && !kiln_read(all[3], 0, out, ALL) && !kiln_read(all[4], 0, pre, ALL));
+    for (int n = 0; n < ALL && !is_fake; n++) {
+        const float *row = a + n / N % (Y * Z * M) * K, *column = b + n / (ALL / X) * K * N + n % N;
+        float sum = row[0] * column[0] + row[1] * column[N] + row[2] * column[2 * N];
+        CHECK(out[n] == sum + added[n] && pre[n] == sum);
+    }
+    for (int n = 0; n < 5; n++)
+        kiln_buffer_free(all[n]);
+}
+
 // Sums of nothing: operands without an element, whose batches lie apart all the same.
 static void test_empty(kiln *k)
 {
@@ -356,6 +388,7 @@ int main(int argc, char **argv)
     test_types(k);
     test_bytes(k);
     test_empty(k);
+    test_residual(k);
     test_scratch(k);
     kiln_close(k);
     return api_done("matmul_views");
