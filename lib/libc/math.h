@@ -220,3 +220,39 @@ static float nanf(const char *payload)
     (void)payload;
     return f32_from_bits(0x7fc00000u);
 }
+
+// --- builtins as functions that a pointer can name: `double (*f)(double) = sin;`
+#define __K_OF_1(name)                                                                             \
+    static double __k_of_##name(double x)                                                          \
+    {                                                                                              \
+        return name(x);                                                                            \
+    }                                                                                              \
+    static float __k_of_##name##f(float x)                                                         \
+    {                                                                                              \
+        return name##f(x);                                                                         \
+    }
+#define __K_OF_2(name)                                                                             \
+    static double __k_of_##name(double x, double y)                                                \
+    {                                                                                              \
+        return name(x, y);                                                                         \
+    }                                                                                              \
+    static float __k_of_##name##f(float x, float y)                                                \
+    {                                                                                              \
+        return name##f(x, y);                                                                      \
+    }
+// clang-format off
+__K_OF_1(sqrt) __K_OF_1(floor) __K_OF_1(ceil) __K_OF_1(trunc) __K_OF_1(rint) __K_OF_1(round) __K_OF_1(fabs) __K_OF_1(cbrt)
+__K_OF_1(exp) __K_OF_1(exp2) __K_OF_1(expm1) __K_OF_1(log) __K_OF_1(log2) __K_OF_1(log10) __K_OF_1(log1p)
+__K_OF_1(sin) __K_OF_1(cos) __K_OF_1(tan) __K_OF_1(asin) __K_OF_1(acos) __K_OF_1(atan) __K_OF_1(sinh) __K_OF_1(cosh) __K_OF_1(tanh)
+__K_OF_1(erf) __K_OF_1(erfc) __K_OF_1(tgamma) __K_OF_1(lgamma)
+__K_OF_2(fmin) __K_OF_2(fmax) __K_OF_2(copysign) __K_OF_2(pow) __K_OF_2(atan2) __K_OF_2(fmod) __K_OF_2(remainder) __K_OF_2(hypot)
+// clang-format on
+static double __k_of_fma(double x, double y, double z)
+{
+    return fma(x, y, z);
+}
+
+static float __k_of_fmaf(float x, float y, float z)
+{
+    return fmaf(x, y, z);
+}

@@ -20,6 +20,11 @@ typedef struct lldiv_t {
     long long quot, rem;
 } lldiv_t;
 
+static int __k_of_abs(int x) // the builtin as a function that a pointer can name
+{
+    return abs(x);
+}
+
 static long labs(long x)
 {
     return x < 0 ? -x : x;

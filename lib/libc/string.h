@@ -248,3 +248,24 @@ static char *strerror(int number)
 {
     return (char *)__k_error_text(number);
 }
+
+// --- builtins as functions that a pointer can name
+static void *__k_of_memcpy(void *to, const void *from, size_t count)
+{
+    return memcpy(to, from, count);
+}
+
+static void *__k_of_memmove(void *to, const void *from, size_t count)
+{
+    return memmove(to, from, count);
+}
+
+static void *__k_of_memset(void *to, int value, size_t count)
+{
+    return memset(to, value, count);
+}
+
+static int __k_of_memcmp(const void *a, const void *b, size_t count)
+{
+    return memcmp(a, b, count);
+}

@@ -31,6 +31,16 @@ static ast_expr *constant(front *f, ast_expr *e, const type *t, uint64_t value)
     return e;
 }
 
+// C's headers have functions for those of their names that are builtins here, so that a pointer can
+// point to one. NULL: there is none.
+static ast_decl *function_of_builtin(front *f, const char *name)
+{
+    const char *wanted = name_cstr(f->names, str_format(f->in, "__k_of_%s", name));
+    return scope_find(f->file_scope, wanted);
+}
+
+static ast_expr *check_name(front *f, ast_expr *e);
+
 static ast_expr *unknown_name(front *f, ast_expr *e)
 {
     for (size_t i = 0; i < COUNT(named_constants); i++)
@@ -39,6 +49,8 @@ static ast_expr *unknown_name(front *f, ast_expr *e)
     const type *fixed;
     const builtin *b = builtin_find(e->name, &fixed);
     diag *d;
+    if (b && (e->decl = function_of_builtin(f, e->name)))
+        return check_name(f, e);
     if (b) {
         d = diag_raise(f->diags, K2029, e->at, "'%s' is a builtin function: it must be called",
                        e->name);
