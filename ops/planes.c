@@ -271,9 +271,11 @@ kiln_status op_planes_run(kiln *k, const op_planes *p)
 {
     job j = {.p = p};
     kiln_status status = check(k, p, &j);
-    if (!status && !kiln_view_count(p->x)) { // sums over nothing
-        status = op_set_zero(k, p->dweight, p->stream);
-        return status ? status : op_set_zero(k, p->dbias, p->stream);
+    if (!status && !kiln_view_count(p->x)) { // sums over nothing, and their statistics
+        const kiln_view forward[2] = {p->mean, p->scale}, backward[2] = {p->dweight, p->dbias};
+        for (uint32_t n = 0; n < 2 && !status; n++)
+            status = op_set_zero(k, p->is_backward ? backward[n] : forward[n], p->stream);
+        return status;
     }
     if (status)
         return status;

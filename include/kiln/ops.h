@@ -423,7 +423,7 @@ KILN_API kiln_status kiln_group_norm_backward(kiln *k, const kiln_group_norm_bac
 
 // Batch norm: mean and variance of a channel over all items. Running statistics r become
 // r * (1 - momentum) + momentum * new, with the unbiased variance; with is_eval they are used
-// instead.
+// instead. Without elements mean and scale are 0, and running statistics stay.
 typedef struct kiln_batch_norm_desc {
     kiln_view x, out, weight, bias;
     kiln_view running_mean, running_variance; // f32 [channels]; without a buffer: none

@@ -330,6 +330,10 @@ def indices_and_order(device):
     want = (grouped - grouped.mean(-1, keepdims=True)) / numpy.sqrt(grouped.var(-1, keepdims=True) + 1e-5)
     close(out, want.reshape(images.shape), 1e-4)
     assert ops.group_norm_backward(images, mean, scale, images, groups=2, device=device).shape == images.shape
+    for norm, empty, groups in ((ops.batch_norm, (0, 3, 4), {}), (ops.group_norm, (2, 3, 0), {"groups": 3})):  # statistics of nothing are set
+        mean, scale = (numpy.full(3 if norm is ops.batch_norm else 6, 7, "f4") for _ in "12")
+        norm(numpy.zeros(empty, "f4"), mean=mean, scale=scale, device=device, **groups)
+        assert not mean.any() and not scale.any()
     out, mean, scale = ops.batch_norm(images, device=device)
     close(out.mean((0, 2, 3)), numpy.zeros(4), 1e-5)
 
