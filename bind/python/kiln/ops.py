@@ -175,7 +175,7 @@ def batch_norm(x, *, weight=None, bias=None, running_mean=None, running_variance
     """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
 
     Batch norm: mean and variance of a channel over all items. Running statistics r become r * (1 - momentum) + momentum * new, with
-    the unbiased variance; with is_eval they are used instead.
+    the unbiased variance; with is_eval they are used instead. Without elements mean and scale are 0, and running statistics stay.
 
         running_mean, running_variance: f32 [channels]; without a buffer: none
         mean, scale: results for backward: f32 [channels]
