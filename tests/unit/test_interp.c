@@ -497,6 +497,47 @@ TEST(interp_uniform_addresses_stay_inside)
     }
 }
 
+// Addresses that no lane may use, for a whole warp and a part of one, the same for all lanes and
+// one for each: the checks of all lanes at once must send each to the fault.
+TEST(interp_wrong_addresses_of_whole_warps)
+{
+    static const struct {
+        uint32_t buffer, bytes; // of the buffer that x is
+        diag_code code;
+    } rows[] = {{0, 64, K6021}, {9, 64, K6020}, {1, 0, K6020}, {1, 2, K6020}};
+    for (uint32_t k = 0; k < 8 * sizeof rows / sizeof *rows; k++) {
+        uint32_t row = k / 8;
+        bool writes = k & 1, is_uniform = k & 2, is_whole = k & 4;
+        bench b = bench_new();
+        ir_ref i = global_x(&b.c), at = element(&b.c, b.params[0], is_uniform ? b.params[2] : i);
+        ir_ref value = i;
+        if (writes)
+            ir_store(&b.c, IR_I32, at, 0, value);
+        else
+            value = ir_load(&b.c, IR_I32, at, 0);
+        ir_store(&b.c, IR_I32, element(&b.c, b.params[1], i), 0, value);
+        ir_return(&b.c, NULL, 0);
+        int32_t x[16] = {0}, y[32] = {0};
+        interp_buffer buffers[] = {
+            {NULL, 0}, {(uint8_t *)x, rows[row].bytes}, {(uint8_t *)y, sizeof y}};
+        rt_arg args[] = {
+            {.bits = interp_address(rows[row].buffer, 0)}, {.bits = interp_address(2, 0)}, {0}};
+        interp_launch l = {.program = interp_decode(b.a, b.f),
+                           .grid = {1, 1, 1},
+                           .block = {is_whole ? 32 : 20, 1, 1},
+                           .args = args,
+                           .buffers = buffers,
+                           .buffer_count = 3,
+                           .threads = 1};
+        interp_error error = {0};
+        assert_false(interp_run(&l, &error));
+        assert_int_equal(error.code, rows[row].code);
+        assert_non_null(strstr(error.text, writes ? "writes" : "reads"));
+        assert_non_null(strstr(error.text, "thread (0, 0, 0)"));
+        arena_free(b.a);
+    }
+}
+
 TEST(interp_endless_loop_stops_at_the_limit)
 {
     bench b = bench_new();
