@@ -152,7 +152,7 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
     char **programs = calloc(count, sizeof *programs);
     fuzz_verdict *verdicts = calloc(count, sizeof *verdicts);
     unsigned made = 0, bad = 0;
-    bool is_cut = false;
+    bool is_judged = false;
     while (programs && made < count && (programs[made] = program_text(p, seed + made)) != NULL)
         made++;
     if (made < count) {
@@ -161,12 +161,15 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
     } else if (!verdicts || !fuzz_judge(setup, p->prelude, (const char *const *)programs,
                                         (int)count, verdicts)) {
         sleep(1); // who is asked to stop may see its compiler stopped first
-        is_cut = shared->stop;
+        bool is_cut = shared->stop;
         if (!is_cut)
-            fprintf(stderr, "profile %s, seeds %llu to %llu: not judged; see %s/host.log\n",
+            fprintf(stderr,
+                    "profile %s, seeds %llu to %llu: not judged: a device did not open, or the "
+                    "host's compiler refuses them (%s/host.log)\n",
                     p->name, seed, seed + count - 1, setup->work);
         bad += !is_cut;
     } else {
+        is_judged = true;
         for (unsigned i = 0; i < count; i++)
             if (is_allowed(p, &verdicts[i])) {
                 atomic_fetch_add(&shared->refused[which], 1);
@@ -177,7 +180,7 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
             }
         atomic_fetch_sub(&shared->findings, bad); // added again below
     }
-    if (made == count && !is_cut) {
+    if (is_judged) { // what nobody has judged is a finding, but no kernel of the sum
         atomic_fetch_add(&shared->programs[which], count);
         atomic_fetch_add(&shared->milliseconds[which], now_ms() - began);
         unsigned long long first = shared->first_seed[which];

@@ -190,7 +190,12 @@ static bool is_same_after_passes(batch *b, int i, char *why, size_t size)
 // another one goes on with kernel i. False: it has waited long enough.
 static bool wait_for_memory(batch *b, int i, const char *problem)
 {
-    if (!strstr(problem, "CUDA_ERROR_OUT_OF_MEMORY") || b->at->waits++ == MOST_WAITS)
+    static const char *const codes[] = {"CUDA_ERROR_OUT_OF_MEMORY", "CL_OUT_OF_HOST_MEMORY",
+                                        "CL_MEM_OBJECT_ALLOCATION_FAILURE"};
+    bool is_memory = false;
+    for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)
+        is_memory |= strstr(problem, codes[k]) != NULL;
+    if (!is_memory || b->at->waits++ == MOST_WAITS)
         return false;
     b->at->again = true;
     b->at->resume = i;
