@@ -95,18 +95,6 @@ static void begin(const conv_job *j, const kiln_view *from, const kiln_view *to,
     op_window_steps(j->weight.view, w->weight);
 }
 
-// Do packs of `width` channels start where they may?
-static bool is_packed(const kiln_view *v, const int64_t steps[5], uint32_t width)
-{
-    uint64_t size = kiln_type_size(kiln_view_type(*v));
-    bool is_right = steps[1] == 1 && v->sizes[1] % width == 0 &&
-                    (v->buffer->address + v->first * size) % (width * size) == 0 &&
-                    steps[0] % width == 0;
-    for (uint32_t d = 2; d < 5; d++)
-        is_right = is_right && steps[d] % width == 0;
-    return is_right;
-}
-
 // One channel, one window: threads have packs of channels where those are contiguous, and several
 // results where there are many.
 static void set_depthwise(kiln *k, const conv_job *j, const kiln_view *from, const kiln_view *to,
@@ -116,9 +104,7 @@ static void set_depthwise(kiln *k, const conv_job *j, const kiln_view *from, con
     const kiln_device_info *info;
     bool has_several = !op_device(k, &info) && info->multiprocessors;
     uint64_t many = (uint64_t)MANY * (has_several ? info->multiprocessors : 1);
-    uint32_t width = 16 / (uint32_t)kiln_type_size(j->type);
-    while (width > 1 && (!is_packed(from, w->from, width) || !is_packed(to, w->to, width)))
-        width /= 2;
+    uint32_t width = conv_depthwise_width(j->type, from, w->from, to, w->to);
     uint32_t pixels = 4;
     while (pixels > 1 && w->count / width / pixels < many)
         pixels /= 2;
@@ -247,8 +233,12 @@ static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
     if (has_bias)
         op_set(&r, BIAS, conv_type_axis(kiln_view_type(*j->bias.view)));
     op_set(&r, ACTIVATION, j->activation);
-    if (w.per_group == 1 && w.terms == 1)
+    if (w.per_group == 1 && w.terms == 1) {
+        status = status ? status : conv_depthwise_slide(k, j, is_inverse, &w, &is_done);
+        if (status || is_done)
+            return status;
         set_depthwise(k, j, from, to, &w, &r);
+    }
     op_set(&r, LONG, w.count > INT32_MAX);
     op_set(&r, CHANNELS_LAST, w.to[1] == 1 || w.to[1] == -1);
     uint64_t blocks = set_tiled(k, j, &w, &r);
@@ -296,7 +286,9 @@ static kiln_status run_weights(kiln *k, const conv_job *j, const kiln_view *larg
     op_request r = {.program = &program};
     op_window w;
     bool is_done;
-    kiln_status status = conv_tensor_weights(k, j, large, small, &is_done);
+    kiln_status status = conv_depthwise_weights(k, j, large, small, &is_done);
+    if (!status && !is_done)
+        status = conv_tensor_weights(k, j, large, small, &is_done);
     if (status || is_done)
         return status;
     begin(j, large, small, &w);
@@ -489,6 +481,8 @@ static kiln_status prepare_backward(kiln *k, const char *call, const kiln_conv_b
         d->dweight.buffer ? conv_tensor_weights_workspace(k, &r.job, &r.large, &r.small) : 0;
     if (d->dweight.buffer && tiled_parts(k, j))
         to_weight = tiled_parts(k, j);
+    if (d->dweight.buffer && kiln_view_count(d->dout))
+        to_weight += conv_depthwise_workspace(&r.job, &r.large, &r.small);
     *needed = r.elements + (to_x > to_weight ? to_x : to_weight);
     return check_kernel(k, j, &d->workspace, o, COUNT(o), *needed);
 }

@@ -1,68 +1,136 @@
-// The gradient by the weights of depthwise convolutions with 16-bit channels-last tensors: a thread has
-// eight channels, one row of taps and every so many places of a part. The threads of a block with the
-// same channels add their sums in order, each block stores f32 [part, tap, channel], weights_add.c adds
-// the parts.
-#include <kiln/window.h>
-
+// The gradient by the weights of depthwise convolutions with channels-last tensors: a thread has V
+// channels, LINES rows of taps and every so many strips of a part: PIXELS places of the small tensor,
+// and what they read of the large one. The threads of a block with the same channels add their sums in
+// order, each block stores f32 [part, tap, channel], and depthwise_join.c adds the parts. How the sums
+// are shared out depends on the sizes alone, so every device gives the same bits.
+#include <kiln/kernel.h>
 tune(TAPS, 3, 1, 2, 4, 5, 6, 7); // of a row
-enum { THREADS = 256 };
-#define V 8
+tune(LINES, 1, 3);
+enum { ALONG = 2, ALONG_TAPS = TAPS, IS_INVERSE = false };
+#include "strips.h"
+
 #ifndef T
-#    define T f16
+#    define T f32
 #endif
+#ifndef V
+#    define V 4
+#endif
+enum { THREADS = LINES > 1 ? 128 : 256 };
 KERNEL_OVERLAPS
 PACK(T, V)
 
-// w.from is the large tensor, w.to the small one; w.terms packs of channels are a block's.
-kernel block(THREADS) void conv_depthwise_weights(const T *restrict large, const T *restrict small, f32 *restrict parts,
-                                                  struct window w, u64 places)
+#define FOR_TAPS(k)     _Pragma("unroll") for (u32 k = 0; k < TAPS; k++)
+#define FOR_LINES(j)    _Pragma("unroll") for (u32 j = 0; j < LINES; j++)
+#define FOR_CHANNELS(v) _Pragma("unroll") for (u32 v = 0; v < V; v++)
+
+typedef f32 sums[LINES][TAPS][V];
+
+typedef struct strip { // y: of the small tensor
+    u32 first;
+    bool has_place[PIXELS], is_inside[LINE], is_whole;
+    f32 y[PIXELS][V];
+} strip;
+
+// One row of taps; is_whole: all that it reads is inside.
+static inline void add_row(sums *sum, u32 j, const struct window *w, const T *row, const strip *own, bool is_whole)
+{
+    pack_raw(T, V) raw[LINE];
+    f32 x[LINE][V];
+    FOR_LINE(t)
+    if (is_whole || own->is_inside[t])
+        raw[t] = pack_fetch(T, V, row + line_at(w, own->first, t) * w->from[4], 0);
+    FOR_LINE(t)
+    if (is_whole || own->is_inside[t])
+        pack_open(T, V, x[t], raw[t]);
+    FOR_TAPS(k)
+    FOR_PIXELS(q)
+    {
+        u32 t = (u32)line_index((i32)q, (i32)k);
+        if (is_whole || (own->has_place[q] && own->is_inside[t]))
+            FOR_CHANNELS(v)
+        (*sum)[j][k][v] = fma(x[t][v], own->y[q][v], (*sum)[j][k][v]);
+    }
+}
+
+// w.from is the large tensor, w.to the small one; w.count are all strips, w.batch those of a part.
+kernel block(THREADS) min_blocks(2) void conv_depthwise_weights(const T *restrict large, const T *restrict small, f32 *restrict parts,
+                                                  struct window w, strips s)
 {
     kernel_begin();
-    shared f32 sums[THREADS][V];
-    u32 rows = THREADS / w.terms, row = thread_x() / w.terms, pack = thread_x() - row * w.terms;
-    u32 channel = (block_x() * w.terms + pack) * V, line = block_y(), tap[2];
-    tap[0] = line / w.taps[1];
-    tap[1] = line - tap[0] * w.taps[1];
-    u64 first = block_z() * places, end = min(first + places, w.batch);
-    f32 sum[TAPS][V];
-#pragma unroll
-    for (u32 i = 0; i < TAPS * V; i++)
-        sum[i / V][i % V] = 0;
-    for (u64 at = first + row; at < end && channel < w.channels; at += rows) {
+    shared f32 shares[THREADS][V], more[THREADS + V * 32];
+    u32 rows = THREADS / s.packs, row = thread_x() / s.packs, pack = thread_x() - row * s.packs;
+    u32 channel = (block_y() * s.packs + pack) * V, lines = w.taps[1] / LINES;
+    u32 plane = block_x() / lines, line = (block_x() - plane * lines) * LINES, lengths[3];
+    lengths[0] = w.to_space[0];
+    lengths[1] = w.to_space[1];
+    lengths[2] = s.length;
+    u64 at = block_z() * w.batch + row, end = min((block_z() + 1) * w.batch, w.count);
+    sums sum;
+    FOR_LINES(j)
+    FOR_TAPS(k)
+    FOR_CHANNELS(v)
+    sum[j][k][v] = 0;
+    for (; at < end && row < rows && channel < w.channels; at += rows) {
         u64 batch = at;
         u32 p[3];
-        window_space(&batch, w.to_space, p);
-        i64 a = window_reach(&w, 0, p[0], tap[0], false), b = window_reach(&w, 1, p[1], tap[1], false);
-        if (a < 0 || b < 0)
+        strip own;
+        window_space(&batch, lengths, p);
+        i64 a = window_reach(&w, 0, p[0], plane, false);
+        if (a < 0)
             continue;
-        f32 y[V];
-        pack_load(T, V, y, small, (u64)(window_at(w.to, batch, channel, p) / V));
-        i64 x_row = (i64)batch * w.from[0] + channel + a * w.from[2] + b * w.from[3];
-#pragma unroll
-        for (u32 k = 0; k < TAPS; k++) {
-            i64 c = window_reach(&w, 2, p[2], k, false);
-            f32 x[V];
-            if (c < 0)
-                continue;
-            pack_load(T, V, x, large, (u64)((x_row + c * w.from[4]) / V));
-#pragma unroll
-            for (u32 v = 0; v < V; v++)
-                sum[k][v] = fma(x[v], y[v], sum[k][v]);
+        own.first = strip_first(&s, p[2]);
+        own.is_whole = true;
+        const T *y = small + ((i64)batch * w.to[0] + channel + p[0] * w.to[2] + p[1] * w.to[3]);
+        const T *x = large + ((i64)batch * w.from[0] + channel + a * w.from[2]);
+        FOR_PIXELS(q)
+        {
+            u32 place = strip_result(&s, own.first, q);
+            own.has_place[q] = place < w.to_space[2];
+            own.is_whole = own.is_whole && own.has_place[q];
+            if (own.has_place[q])
+                pack_load(T, V, own.y[q], y + place * w.to[4], 0);
+        }
+        FOR_LINE(t)
+        {
+            own.is_inside[t] = line_at(&w, own.first, t) < w.from_space[2];
+            own.is_whole = own.is_whole && own.is_inside[t];
+        }
+        FOR_LINES(j)
+        {
+            i64 b = window_reach(&w, 1, p[1], line + j, false);
+            if (b >= 0) {
+                if (own.is_whole)
+                    add_row(&sum, j, &w, x + b * w.from[3], &own, true);
+                else
+                    add_row(&sum, j, &w, x + b * w.from[3], &own, false);
+            }
         }
     }
-    u32 lines = w.taps[0] * w.taps[1], own = thread_x() / V, v = thread_x() % V;
-    for (u32 k = 0; k < TAPS; k++) {
+    // V rows each, then those sums.
+    u32 across = s.packs * V, groups = (rows + V - 1) / V;
+    FOR_LINES(j)
+    FOR_TAPS(k)
+    {
         barrier();
-#pragma unroll
-        for (u32 i = 0; i < V; i++)
-            sums[thread_x()][i] = sum[k][i];
+        FOR_CHANNELS(v)
+        shares[thread_x()][v] = sum[j][k][v];
         barrier();
-        u32 to = (block_x() * w.terms + own) * V + v;
-        if (own < w.terms && to < w.channels) {
-            f32 all = sums[own][v];
-            for (u32 r = 1; r < rows; r++)
-                all += sums[r * w.terms + own][v];
-            parts[((u64)block_z() * lines + line) * TAPS * w.channels + k * w.channels + to] = all;
+        for (u32 n = thread_x(); n < across * groups; n += THREADS) {
+            u32 group = n / across, own = n - group * across;
+            f32 all = 0;
+            FOR_CHANNELS(r)
+            if (group * V + r < rows)
+                all += shares[(group * V + r) * s.packs + own / V][own % V];
+            more[n] = all;
+        }
+        barrier();
+        for (u32 own = thread_x(); own < across; own += THREADS) {
+            f32 all = more[own];
+            for (u32 g = 1; g < groups; g++)
+                all += more[g * across + own];
+            u32 to = block_y() * across + own, tap = (plane * w.taps[1] + line + j) * TAPS + k;
+            if (to < w.channels)
+                parts[((u64)block_z() * (w.taps[0] * w.taps[1] * TAPS) + tap) * w.channels + to] = all;
         }
     }
 }

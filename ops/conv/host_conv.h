@@ -21,6 +21,7 @@ typedef struct conv_job {
     kiln_stream *stream;
     conv_fold fold;       // of the weights
     bool has_wide_weight; // the weights are results that have more channels than there are
+    uint32_t merged;      // groups that became one (host_merge.c); 0: none did
     bool is_late; // it runs beside the kernel before it, and reads nothing of what that writes
     const struct conv_job
         *beside; // of the gradient by the weights: that by the operand, which is late
@@ -54,6 +55,10 @@ kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32
 // result is `from`, to be copied.
 bool conv_has_thin_result(kiln *k, const conv_job *j, bool is_inverse);
 kiln_status conv_widen_result(kiln *k, const conv_job *j, bool copies, conv_wide *out);
+// Groups of few channels (host_merge.c): how many become one; the job with fewer groups, whose
+// weights are in the workspace, or without has_weights are results.
+uint32_t conv_merged(kiln *k, const conv_job *j);
+kiln_status conv_merge(kiln *k, const conv_job *j, bool has_weights, bool copies, conv_wide *out);
 // A tensor whose channels are not contiguous has a copy with the channels last in the workspace,
 // behind the first `elements` f32, where tensor cores can take that; else it stays. The copies are
 // made by the caller; nothing is done for a tensor that stays. An operand whose channels are no
@@ -81,7 +86,7 @@ uint64_t conv_sm90_room(uint32_t multiprocessors, uint32_t share);
 // The gradient by the weights: where its sums go, as weights_put.h has it.
 typedef struct conv_weights_to {
     uint32_t terms, lines[WINDOW_SPACE], taps[WINDOW_SPACE], channels, place, pair, rows, pairs,
-        is_whole;
+        is_whole, per, merged;
     int64_t to[5];
 } conv_weights_to;
 conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to);
@@ -92,11 +97,17 @@ uint32_t conv_sm90_weights_parts(kiln *k, const conv_job *j, const kiln_view *la
                                  const kiln_view *small);
 kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
                                      const kiln_view *small, const kiln_view *to);
-// Of depthwise ones (host_depthwise.c): the same, but with all taps of a channel after each other.
-uint32_t conv_depthwise_weights_parts(const conv_job *j, const kiln_view *large,
-                                      const kiln_view *small);
-kiln_status conv_depthwise_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
-                                          const kiln_view *small);
+// Depthwise ones (host_depthwise.c). Neighbouring channels that one access of both tensors may
+// have; w: as begin_slide of conv.c fills it in; elements of f32 that the gradient by the weights
+// needs, 0: it has no kernel. Without a workspace it is left to do.
+uint32_t conv_depthwise_width(kiln_type type, const kiln_view *a, const int64_t a_steps[5],
+                              const kiln_view *b, const int64_t b_steps[5]);
+kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, const op_window *w,
+                                 bool *is_done);
+uint64_t conv_depthwise_workspace(const conv_job *j, const kiln_view *large,
+                                  const kiln_view *small);
+kiln_status conv_depthwise_weights(kiln *k, const conv_job *j, const kiln_view *large,
+                                   const kiln_view *small, bool *is_done);
 // Elements of f32 that those need.
 uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse);
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,

@@ -1,18 +1,30 @@
-// The gradient by the weights of depthwise convolutions (depthwise_weights.c): when it is possible,
-// its parts, the launch. host_tensor.c adds the parts.
+// Depthwise convolutions: which kernels are possible (depthwise_strips.c and depthwise_weights.c
+// for channels-last tensors, depthwise_planes.c and depthwise_planes_weights.c for others), how
+// results are cut into strips, and the launches. Start reading at conv_depthwise_slide.
 #include "ops/conv/host_conv.h"
 
 #define AXES "ops/conv/axes_depthwise.def"
 #include "ops/axes.h"
-static const op_program program =
-    OP_PROGRAM("ops/conv/depthwise_weights.c", "conv_depthwise_weights");
+static const op_program strips_program = OP_PROGRAM("ops/conv/depthwise_strips.c", "conv_strips"),
+                        planes_program = OP_PROGRAM("ops/conv/depthwise_planes.c", "conv_planes"),
+                        strips_weights =
+                            OP_PROGRAM("ops/conv/depthwise_weights.c", "conv_depthwise_weights"),
+                        planes_weights = OP_PROGRAM("ops/conv/depthwise_planes_weights.c",
+                                                    "conv_planes_weights"),
+                        join = OP_PROGRAM("ops/conv/depthwise_join.c", "conv_depthwise_join");
 
-enum { V = 8, MOST_TAPS = 7, MOST_PACKS = 32, THREADS = 256 };
+enum { THREADS = 256, MOST_TAPS = 7, MOST_PARTS = 256, LAST = 2 };
+
+typedef struct strips { // of the kernels
+    uint32_t packs, length, spread, shift;
+} strips;
 
 typedef struct plan {
     op_window w;
-    uint32_t blocks, lines, parts;
-    uint64_t places; // of a part
+    strips s;
+    bool is_last; // channels are contiguous
+    uint32_t along, width, stride, pixels, lines;
+    uint32_t blocks, parts; // of the weights' gradient: blocks of channels, parts of the places
 } plan;
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -20,59 +32,270 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
     return (a + b - 1) / b;
 }
 
-static bool plan_of(const conv_job *j, const kiln_view *large, const kiln_view *small, plan *p)
+uint32_t conv_depthwise_width(kiln_type type, const kiln_view *a, const int64_t a_steps[5],
+                              const kiln_view *b, const int64_t b_steps[5])
 {
-    enum { BLOCKS = 1056, LEAST = 4 }; // of the device; places of a thread
-    op_window *w = &p->w;
-    op_window_make(large, small, j->window, w);
-    op_window_sizes(j->weight.view, w->taps);
-    w->channels = (uint32_t)small->sizes[1];
-    if (j->groups != small->sizes[1] || j->groups != large->sizes[1] || j->groups % V ||
-        w->taps[2] > MOST_TAPS || w->taps[0] * (uint64_t)w->taps[1] > 65535 || !w->batch)
-        return false;
-    uint32_t packs = w->channels / V, least = UINT32_MAX;
-    for (uint32_t n = MOST_PACKS; n; n /= 2)
-        if (ceil_div(packs, n) * n < least) {
-            least = (uint32_t)ceil_div(packs, n) * n;
-            w->terms = n;
+    const kiln_view *views[] = {a, b};
+    const int64_t *steps[] = {a_steps, b_steps};
+    uint64_t size = kiln_type_size(type);
+    uint32_t width = 16 / (uint32_t)size;
+    for (uint32_t n = 0; n < 2; n++)
+        while (width > 1) {
+            bool is_right =
+                steps[n][1] == 1 && views[n]->sizes[1] % width == 0 &&
+                (views[n]->buffer->address + views[n]->first * size) % (width * size) == 0 &&
+                steps[n][0] % width == 0;
+            for (uint32_t d = 2; d < 5; d++)
+                is_right = is_right && steps[n][d] % width == 0;
+            if (is_right)
+                break;
+            width /= 2;
         }
-    p->blocks = least / w->terms;
-    p->lines = w->taps[0] * w->taps[1];
-    uint64_t parts = ceil_div(BLOCKS, (uint64_t)p->blocks * p->lines),
-             most = ceil_div(w->batch, THREADS / w->terms * LEAST);
-    p->places = ceil_div(w->batch, parts < most ? parts : most);
-    p->parts = (uint32_t)ceil_div(w->batch, p->places);
+    return width;
+}
+
+// Elements that a strip reads along its dimension (strips.h).
+static uint32_t line_of(const plan *p, uint32_t pixels, bool is_inverse)
+{
+    uint32_t taps = p->w.taps[p->along];
+    return !p->stride   ? taps
+           : is_inverse ? (pixels - 1) / p->stride + (taps - 1) / p->stride + 1
+                        : (pixels - 1) * p->stride + taps;
+}
+
+// Registers that the numbers of a thread take.
+static uint32_t registers_of(const plan *p, uint32_t pixels, bool is_inverse, bool to_weights)
+{
+    uint32_t line = line_of(p, pixels, is_inverse), taps = p->w.taps[2];
+    if (p->is_last)
+        return (line + pixels + (to_weights ? taps * p->lines : 0)) * p->width;
+    return line * taps + taps * p->w.taps[1] + pixels;
+}
+
+// Strips as long as registers and `most` allow.
+static void cut(plan *p, uint32_t most, bool is_inverse, bool to_weights)
+{
+    enum { MOST_STRIDE = 3, IN_STRIPS = 80, IN_PLANES = 72, OF_WEIGHTS = 104, OF_LINES = 120 };
+    uint32_t d = p->along, stride = p->w.stride[d], dilation = p->w.dilation[d];
+    uint32_t room = !p->is_last    ? IN_PLANES
+                    : !to_weights  ? IN_STRIPS
+                    : p->lines > 1 ? OF_LINES
+                                   : OF_WEIGHTS;
+    most = most < p->w.to_space[d] ? most : p->w.to_space[d];
+    bool is_fixed = stride <= MOST_STRIDE && (stride == 1 || dilation == 1);
+    p->stride = is_fixed ? stride : 0;
+    p->pixels = !is_fixed ? 1 : is_inverse && stride == 3 ? 3 : 4;
+    while (p->pixels > 1 &&
+           (p->pixels > most || registers_of(p, p->pixels, is_inverse, to_weights) > room))
+        p->pixels /= 2;
+    if (p->pixels == 1)
+        p->stride = 0;
+    p->s.spread = p->stride == 1 ? dilation : 1;
+    p->s.shift = is_inverse && p->stride > 1 ? p->w.pad[d] % p->stride : 0;
+    p->s.length =
+        (uint32_t)(p->s.spread *
+                   ceil_div(ceil_div((uint64_t)p->w.to_space[d] + p->s.shift, p->s.spread),
+                            p->pixels));
+}
+
+// Packs of channels of a block: about 128 bytes, and few that are in vain.
+static uint32_t packs_of(const plan *p, uint32_t size)
+{
+    enum { BYTES = 128, MOST = 32 };
+    uint32_t packs = p->w.channels / p->width, wanted = BYTES / (p->width * size), best = 0;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t n = wanted < MOST ? wanted : MOST; n <= 2 * wanted && n <= MOST; n++) {
+        uint64_t waste = ceil_div(packs, n) * THREADS / (THREADS / n); // threads for a strip
+        if (waste < least) {
+            least = waste;
+            best = n;
+        }
+    }
+    return packs < best ? packs : best;
+}
+
+// w is filled in but for what this decides; false: no kernel of this file is possible.
+static bool plan_of(const conv_job *j, const kiln_view *from, const kiln_view *to, bool to_weights,
+                    plan *p)
+{
+    const op_window *w = &p->w;
+    if (j->groups != from->sizes[1] || j->groups != to->sizes[1] || w->taps[2] > MOST_TAPS ||
+        !w->batch)
+        return false;
+    p->is_last = w->from[1] == 1 && w->to[1] == 1 && w->channels > 1;
+    p->along = p->is_last ? LAST : 1;
+    p->lines = 1;
+    if (!p->is_last)
+        return w->taps[1] == w->taps[2] || w->taps[1] == 1;
+    p->width = conv_depthwise_width(j->type, from, w->from, to, w->to);
+    if (w->taps[2] > 5 && p->width > 4)
+        p->width = 4;
+    p->s.packs = packs_of(p, (uint32_t)kiln_type_size(j->type));
+    if (to_weights && w->taps[1] == 3 && w->taps[2] <= 3)
+        p->lines = 3;
     return true;
 }
 
-uint32_t conv_depthwise_weights_parts(const conv_job *j, const kiln_view *large,
-                                      const kiln_view *small)
+static void set_axes(const conv_job *j, const plan *p, op_request *r)
 {
-    plan p;
-    return plan_of(j, large, small, &p) ? p.parts : 0;
+    op_set(r, T, conv_type_axis(j->type));
+    op_set(r, SPACE, j->space);
+    op_set(r, TAPS, p->w.taps[2]);
+    op_set(r, STRIDE, p->stride);
+    op_set(r, PIXELS, p->pixels);
+    if (p->is_last)
+        op_set(r, V, p->width);
+    else
+        op_set(r, FLAT, p->w.taps[1] != p->w.taps[2]);
 }
 
-kiln_status conv_depthwise_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
-                                          const kiln_view *small)
+// --- from the large tensor to the small one, or back
+static uint64_t strip_count(const plan *p)
+{
+    const op_window *w = &p->w;
+    uint64_t count = w->batch / w->to_space[p->along] * p->s.length;
+    return p->is_last ? count : count * w->channels;
+}
+
+kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, const op_window *w,
+                                 bool *is_done)
+{
+    enum { MANY = 512, FEW = 64, MOST_SHARED = 40960, WAVES = 4 }; // MANY: of a multiprocessor
+    const kiln_view *from = is_inverse ? j->small.view : j->large.view,
+                    *to = is_inverse ? j->large.view : j->small.view;
+    bool has_bias = j->bias.view && j->bias.view->buffer;
+    const kiln_device_info *info;
+    plan p = {.w = *w};
+    *is_done = false;
+    if (!plan_of(j, from, to, false, &p))
+        return KILN_OK;
+    bool has_several = !op_device(k, &info) && info->multiprocessors;
+    uint64_t each = w->count / (p.is_last ? p.width : 1),
+             most = each / (has_several ? (uint64_t)MANY * info->multiprocessors : FEW);
+    cut(&p, most < 4 ? (uint32_t)most : 4, is_inverse, false);
+    uint64_t taps = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2],
+             bytes = taps * p.s.packs * p.width * (j->type == KILN_F64 ? 8 : 4);
+    if (p.is_last && bytes > MOST_SHARED)
+        return KILN_OK;
+    *is_done = true;
+    p.w.count = strip_count(&p);
+    op_request r = {.program = p.is_last ? &strips_program : &planes_program};
+    set_axes(j, &p, &r);
+    op_set(&r, INVERSE, is_inverse);
+    op_set(&r, HAS_BIAS, has_bias);
+    if (has_bias)
+        op_set(&r, BIAS, conv_type_axis(kiln_view_type(*j->bias.view)));
+    op_set(&r, ACTIVATION, j->activation);
+    op_set(&r, LONG, p.w.count > INT32_MAX);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    if (status)
+        return status;
+    uint64_t blocks = ceil_div(p.w.count, THREADS), across = 1;
+    if (p.is_last) {
+        across = ceil_div(w->channels / p.width, p.s.packs);
+        blocks = ceil_div(p.w.count, THREADS / p.s.packs);
+        uint64_t turns = blocks * across / (WAVES * (kernel->resident ? kernel->resident : 1));
+        blocks = ceil_div(blocks, turns ? turns : 1);
+    }
+    if (blocks > INT32_MAX || across > UINT16_MAX)
+        return error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu results are too many for one launch",
+                         j->call, (unsigned long long)w->count);
+    kiln_arg args[6] = {kiln_arg_view(*from), kiln_arg_view(*j->weight.view), kiln_arg_view(*to)};
+    uint32_t count = 3;
+    if (has_bias)
+        args[count++] = kiln_arg_view(*j->bias.view);
+    args[count++] = kiln_arg_struct(&p.w, sizeof p.w);
+    args[count++] = kiln_arg_struct(&p.s, sizeof p.s);
+    return kiln_launch(kernel->kernel,
+                       &(kiln_launch_desc){.grid = {(uint32_t)blocks, (uint32_t)across},
+                                           .shared_bytes = p.is_last ? (size_t)bytes : 0,
+                                           .args = args,
+                                           .arg_count = count,
+                                           .stream = j->stream,
+                                           .overlaps_previous = kernel->overlaps});
+}
+
+// --- the gradient by the weights
+// What is decided here decides the order of the sums: sizes, and nothing of the device.
+static bool plan_weights(const conv_job *j, const kiln_view *large, const kiln_view *small, plan *p)
+{
+    enum { BLOCKS = 1056, LEAST = 4 }; // of the launch; strips of a thread
+    *p = (plan){.parts = 0};
+    op_window_make(large, small, j->window, &p->w);
+    op_window_sizes(j->weight.view, p->w.taps);
+    op_window_steps(j->weight.view, p->w.weight);
+    p->w.channels = (uint32_t)small->sizes[1];
+    if (j->kernel == KILN_CONV_DIRECT || j->type == KILN_F64 ||
+        !plan_of(j, large, small, true, p) || p->w.channels > INT32_MAX ||
+        p->w.taps[0] * (uint64_t)p->w.taps[1] > UINT16_MAX)
+        return false;
+    cut(p, 4, false, true);
+    uint64_t lines = p->is_last ? p->w.taps[0] * p->w.taps[1] / p->lines : p->w.taps[0],
+             count = p->w.batch / p->w.to_space[p->along] * p->s.length, rows = THREADS;
+    p->blocks = p->w.channels;
+    if (p->is_last) {
+        rows = (p->lines > 1 ? THREADS / 2 : THREADS) / p->s.packs;
+        p->blocks = (uint32_t)ceil_div(p->w.channels / p->width, p->s.packs);
+    }
+    uint64_t parts = ceil_div(BLOCKS, p->blocks * lines), most = ceil_div(count, rows * LEAST);
+    most = most < MOST_PARTS ? most : MOST_PARTS;
+    p->w.batch = ceil_div(count, parts < most ? parts : most);
+    p->w.count = count;
+    p->parts = (uint32_t)ceil_div(count, p->w.batch);
+    return p->blocks <= (p->is_last ? UINT16_MAX : INT32_MAX);
+}
+
+uint64_t conv_depthwise_workspace(const conv_job *j, const kiln_view *large, const kiln_view *small)
 {
     plan p;
+    return plan_weights(j, large, small, &p) ? p.parts * kiln_view_count(*j->weight.view) : 0;
+}
+
+static kiln_status add_parts(kiln *k, const conv_job *j, const plan *p)
+{
+    enum { EACH = 32 }; // weights of a block
+    op_request r = {.program = &join};
+    op_set(&r, T, conv_type_axis(j->type));
     const op_kernel *kernel;
-    if (!plan_of(j, large, small, &p))
-        return op_refuse(k, j->call, "the kernel for depthwise weights is impossible");
-    op_request r = {.program = &program};
-    op_set(&r, T, j->type == KILN_F16);
-    op_set(&r, SPACE, j->space);
-    op_set(&r, LONG, p.w.batch > INT32_MAX);
-    op_set(&r, TAPS, p.w.taps[2]);
     kiln_status status = op_kernel_get(k, &r, &kernel);
-    const kiln_arg args[] = {kiln_arg_view(*large), kiln_arg_view(*small),
-                             kiln_arg_view(j->workspace), kiln_arg_struct(&p.w, sizeof p.w),
-                             kiln_arg_i64(KILN_U64, (int64_t)p.places)};
+    const kiln_arg args[] = {kiln_arg_view(j->workspace), kiln_arg_view(*j->weight.view),
+                             kiln_arg_struct(&p->w, sizeof p->w), kiln_arg_i64(KILN_U32, p->parts)};
+    uint64_t blocks = ceil_div(kiln_view_count(*j->weight.view), EACH);
     return status ? status
                   : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {p.blocks, p.lines, p.parts},
+                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
                                                     .args = args,
                                                     .arg_count = COUNT(args),
                                                     .stream = j->stream,
                                                     .overlaps_previous = kernel->overlaps});
+}
+
+kiln_status conv_depthwise_weights(kiln *k, const conv_job *j, const kiln_view *large,
+                                   const kiln_view *small, bool *is_done)
+{
+    plan p;
+    const op_kernel *kernel;
+    *is_done = j->workspace.buffer && plan_weights(j, large, small, &p);
+    if (!*is_done)
+        return KILN_OK;
+    op_request r = {.program = p.is_last ? &strips_weights : &planes_weights};
+    set_axes(j, &p, &r);
+    op_set(&r, LONG, p.w.count > INT32_MAX);
+    if (p.is_last)
+        op_set(&r, LINES, p.lines);
+    uint32_t lines = p.is_last ? p.w.taps[0] * p.w.taps[1] / p.lines : p.w.taps[0];
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    const kiln_arg args[] = {kiln_arg_view(*large), kiln_arg_view(*small),
+                             kiln_arg_view(j->workspace), kiln_arg_struct(&p.w, sizeof p.w),
+                             kiln_arg_struct(&p.s, sizeof p.s)};
+    if (!status)
+        status = kiln_launch(kernel->kernel,
+                             &(kiln_launch_desc){.grid = {p.is_last ? lines : p.blocks,
+                                                          p.is_last ? p.blocks : lines, p.parts},
+                                                 .args = args,
+                                                 .arg_count = COUNT(args),
+                                                 .stream = j->stream,
+                                                 .overlaps_previous = kernel->overlaps});
+    return status ? status : add_parts(k, j, &p);
 }

@@ -80,15 +80,6 @@ static const char *weights_obstacle(kiln *k, const conv_job *j, const kiln_view 
     return why ? why : kiln_view_count(*small) ? NULL : "there is nothing to add up";
 }
 
-// Parts of the gradient by depthwise weights; 0: the kernel is impossible.
-static uint32_t depthwise_parts(kiln *k, const conv_job *j, const kiln_view *large,
-                                const kiln_view *small)
-{
-    return type_obstacle(k, j, large) || type_obstacle(k, j, small)
-               ? 0
-               : conv_depthwise_weights_parts(j, large, small);
-}
-
 static kiln_status refuse(kiln *k, const conv_job *j, const char *why)
 {
     return j->kernel != KILN_CONV_BEST
@@ -277,6 +268,11 @@ uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse)
         (is_inverse ? &wide.job.small : &wide.job.large)->view = &wide.from;
         return wide.elements + conv_tensor_workspace(k, &wide.job, is_inverse);
     }
+    if (conv_merged(k, j) > 1) {
+        conv_wide wide;
+        conv_merge(k, j, true, false, &wide);
+        return wide.elements + conv_tensor_workspace(k, &wide.job, is_inverse);
+    }
     if (obstacle(k, j, from))
         return 0;
     if (conv_has_thin_result(k, j, is_inverse)) {
@@ -380,6 +376,11 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
         (is_inverse ? &wide.job.small : &wide.job.large)->view = &wide.from;
         return status ? status : conv_tensor_slide(k, &wide.job, is_inverse, is_done);
     }
+    if (conv_merged(k, j) > 1 && j->workspace.buffer && !type_obstacle(k, j, from)) {
+        conv_wide wide;
+        kiln_status status = conv_merge(k, j, true, true, &wide);
+        return status ? status : conv_tensor_slide(k, &wide.job, is_inverse, is_done);
+    }
     const char *why = obstacle(k, j, from);
     if (why)
         return refuse(k, j, why);
@@ -452,8 +453,11 @@ uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_vi
         conv_widen(k, j, large, 1, false, false, &wide);
         return wide.elements + conv_tensor_weights_workspace(k, &wide.job, &wide.from, small);
     }
-    if (depthwise_parts(k, j, large, small))
-        return depthwise_parts(k, j, large, small) * kiln_view_count(*j->weight.view);
+    if (conv_merged(k, j) > 1) {
+        conv_wide wide;
+        conv_merge(k, j, false, false, &wide);
+        return conv_tensor_weights_workspace(k, &wide.job, large, small);
+    }
     if (weights_obstacle(k, j, large, small))
         return 0;
     uint32_t parts = conv_sm90_weights_parts(k, j, large, small);
@@ -470,7 +474,9 @@ conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to)
                          .place = j->fold.pairs ? j->fold.pairs * j->fold.channels : terms,
                          .pair = j->fold.pairs ? j->fold.channels : terms,
                          .rows = (uint32_t)to->sizes[0],
-                         .pairs = j->fold.pairs ? j->fold.pairs : 1};
+                         .pairs = j->fold.pairs ? j->fold.pairs : 1,
+                         .per = (uint32_t)to->sizes[0] / j->groups / (j->merged ? j->merged : 1),
+                         .merged = j->merged ? j->merged : 1};
     op_window_sizes(j->weight.view, s.lines);
     op_window_sizes(to, s.taps);
     op_window_steps(to, s.to);
@@ -500,20 +506,6 @@ static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t parts, conv_we
                                                     .overlaps_previous = kernel->overlaps});
 }
 
-// [part, tap, channel]: the taps of one row, whose terms are the channels.
-static kiln_status depthwise_weights(kiln *k, const conv_job *j, const kiln_view *large,
-                                     const kiln_view *small, bool *is_done)
-{
-    const kiln_view *to = j->weight.view;
-    kiln_status status = conv_depthwise_weights_launch(k, j, large, small);
-    conv_weights_to s = conv_weights_to_of(j, to);
-    s.terms = s.channels = s.place = s.pair = j->groups;
-    s.is_whole = false;
-    s.to[1] = s.to[0];
-    *is_done = !status;
-    return status ? status : add_parts(k, j, conv_depthwise_weights_parts(j, large, small), s, to);
-}
-
 // `to` are the weights; those of the job may have more channels.
 static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large,
                               const kiln_view *small, const kiln_view *to, bool *is_done)
@@ -536,8 +528,11 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
         kiln_status status = conv_widen(k, j, large, 1, false, true, &wide);
         return status ? status : weights_to(k, &wide.job, &wide.from, small, to, is_done);
     }
-    if (depthwise_parts(k, j, large, small) && j->workspace.buffer)
-        return depthwise_weights(k, j, large, small, is_done);
+    if (conv_merged(k, j) > 1) {
+        conv_wide wide;
+        conv_merge(k, j, false, false, &wide);
+        return weights_to(k, &wide.job, large, small, to, is_done);
+    }
     const char *why = weights_obstacle(k, j, large, small);
     uint32_t parts = why ? 0 : conv_sm90_weights_parts(k, j, large, small);
     if (!why && parts != 1 && !j->workspace.buffer)
@@ -597,7 +592,6 @@ bool conv_tensor_is_beside(kiln *k, const conv_job *to_x, bool is_inverse,
     if (!is_wanted(k, to_x) || obstacle(k, to_x, from) ||
         conv_has_thin_result(k, to_x, is_inverse) || !kiln_view_count(*to_weight->weight.view) ||
         weights_obstacle(k, to_weight, large, small) ||
-        depthwise_parts(k, to_weight, large, small) ||
         is_weights_product(k, to_weight, large, small, &product))
         return false;
     uint32_t parts = conv_sm90_weights_parts(k, to_weight, large, small);

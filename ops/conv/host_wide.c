@@ -236,8 +236,8 @@ kiln_view conv_relay(kiln *k, const conv_job *j, const kiln_view *v, bool is_res
 {
     if (!v->buffer || !kiln_view_count(*v) || !conv_tensor_is_possible(k, j))
         return *v;
-    uint64_t per_group = v->sizes[1] / j->groups;
-    bool is_wide = per_group % GRANULE == 0, is_one = per_group == 1 && j->groups > 1;
+    uint64_t own = v->sizes[1] / j->groups, per_group = own * conv_merged(k, j);
+    bool is_wide = per_group % GRANULE == 0, is_one = own == 1 && j->groups > 1;
     if (is_one || (!is_wide && !is_result) ||
         (is_wide ? conv_is_granular(v) : kiln_view_stride(*v, 1) == 1 || per_group == 1))
         return *v;

@@ -17,7 +17,8 @@ enum { // axis
     LAST = 4,   // memory has the channels as the last dimension
     TENSOR = 8, // the kernel for tensor cores, played where there are none
     SM80 = 16,  // with TENSOR: not that of sm_90a
-    ACTIVATIONS = 32
+    ACTIVATIONS = 32,
+    BEST = 128 // the kernel that the library chooses, with a workspace
 };
 #define ACTIVATION(a) (ACTIVATIONS * (uint32_t)(a))
 
@@ -74,7 +75,12 @@ static size_t count_of(const uint64_t *sizes);
 
 static bool uses_workspace(const op_case *c)
 {
-    return c->axis & TENSOR || c->tags & SUITE_BENCH;
+    return c->axis & (TENSOR | BEST) || c->tags & SUITE_BENCH;
+}
+
+static kiln_activation activation_of(const op_case *c)
+{
+    return (kiln_activation)(c->axis / ACTIVATIONS % 4);
 }
 
 static void set_sizes(const op_case *c, const uint64_t *sizes, op_tensor *t)
@@ -159,10 +165,10 @@ static kiln_window window_of(const shape *s)
 
 static kiln_conv_kernel kernel_of(const op_case *c)
 {
-    return c->axis & SM80          ? KILN_CONV_SM80
-           : c->axis & TENSOR      ? KILN_CONV_TENSOR
-           : c->tags & SUITE_BENCH ? KILN_CONV_BEST
-                                   : KILN_CONV_DIRECT;
+    return c->axis & SM80                            ? KILN_CONV_SM80
+           : c->axis & TENSOR                        ? KILN_CONV_TENSOR
+           : c->tags & SUITE_BENCH || c->axis & BEST ? KILN_CONV_BEST
+                                                     : KILN_CONV_DIRECT;
 }
 
 void conv_suite_forward(const op_case *c, const kiln_view *views, kiln_conv_desc *out)
@@ -178,7 +184,7 @@ void conv_suite_forward(const op_case *c, const kiln_view *views, kiln_conv_desc
                             .window = window_of(&s),
                             .groups = (uint32_t)s.groups,
                             .is_transposed = c->axis & TRANSPOSED,
-                            .activation = (kiln_activation)(c->axis / ACTIVATIONS),
+                            .activation = activation_of(c),
                             .kernel = kernel_of(c),
                             .workspace = uses_workspace(c) ? views[result + 1] : (kiln_view){0}};
 }
@@ -324,7 +330,7 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
         }
     }
     for (size_t n = 0; n < count_of(s.out); n++)
-        out[n] = activated((kiln_activation)(c->axis / ACTIVATIONS), out[n]);
+        out[n] = activated(activation_of(c), out[n]);
 }
 
 static void describe(const op_case *c, char *out, size_t size)
@@ -349,7 +355,7 @@ static void describe(const op_case *c, char *out, size_t size)
              : c->axis & TENSOR ? " tensor cores"
              : c->axis & LAST   ? " channels last"
                                 : "",
-             c->axis & HAS_BIAS ? " bias" : "", activations[c->axis / ACTIVATIONS]);
+             c->axis & HAS_BIAS ? " bias" : "", activations[activation_of(c)]);
 }
 
 // For sizes drawn at random: the window fits, and a transposed result is not empty.

@@ -13,6 +13,7 @@ typedef struct weights_to {
     u32 place, pair;     // channels of the sums that are a tap's; that are one of its `pairs` rows'
     u32 rows;            // channels of the small tensor that are there
     u32 pairs, is_whole; // is_whole: eight channels of a tap are 16 bytes, and all are there
+    u32 per, merged;     // groups of `per` rows that are one (host_merge.c): a row has only its own channels
     i64 to[5];           // steps of the weights: channel of the small tensor, of the large one, taps
 } weights_to;
 
@@ -31,7 +32,7 @@ static void weights_put(T *to, const weights_to *s, u32 row, u32 line, u32 chann
 {
     u32 tap[3], column = channel / s->place, rest = channel - column * s->place, pair = rest / s->pair;
     tap_of(s, line, tap);
-    u32 own = rest - pair * s->pair, y = tap[1] * s->pairs + pair, x = tap[2] + column;
+    u32 own = rest - pair * s->pair - row / s->per % s->merged * s->channels, y = tap[1] * s->pairs + pair, x = tap[2] + column;
     if (row < s->rows && y < s->taps[1] && x < s->taps[2] && own < s->channels)
         to[row * s->to[0] + own * s->to[1] + tap[0] * s->to[2] + y * s->to[3] + x * s->to[4]] = pack_put(T, sum);
 }
