@@ -88,23 +88,51 @@ static size_t page(void)
     return size > 0 ? (size_t)size : 4096;
 }
 
+// Stacks of fibers that have ended are kept for the next launches: a kernel with barriers needs
+// some for every host thread, and the system takes longer to make them than a small launch runs.
+enum { MOST_KEPT = 128 };
+static uint8_t *kept[MOST_KEPT];
+
+static uint8_t *stack_take(void)
+{
+    for (uint32_t n = 0; n < MOST_KEPT; n++)
+        if (__atomic_load_n(&kept[n], __ATOMIC_RELAXED)) {
+            uint8_t *memory = __atomic_exchange_n(&kept[n], NULL, __ATOMIC_ACQUIRE);
+            if (memory)
+                return memory;
+        }
+    size_t guard = page();
+    void *made =
+        mmap(NULL, FIBER_STACK + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    mprotect(made, guard, PROT_NONE);
+    return made;
+}
+
+static void stack_give(uint8_t *memory)
+{
+    for (uint32_t n = 0; n < MOST_KEPT; n++) {
+        uint8_t *none = NULL;
+        if (!__atomic_load_n(&kept[n], __ATOMIC_RELAXED) &&
+            __atomic_compare_exchange_n(&kept[n], &none, memory, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+            return;
+    }
+    munmap(memory, FIBER_STACK + page());
+}
+
 bool fiber_make(fiber *f)
 {
-    size_t guard = page();
-    void *memory =
-        mmap(NULL, FIBER_STACK + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return false;
-    mprotect(memory, guard, PROT_NONE);
-    *f = (fiber){.memory = memory};
-    return true;
+    *f = (fiber){.memory = stack_take()};
+    return f->memory != NULL;
 }
 
 #ifdef HAS_SWITCH
 void fiber_free(fiber *f)
 {
     if (f->memory)
-        munmap(f->memory, FIBER_STACK + page());
+        stack_give(f->memory);
     *f = (fiber){0};
 }
 
@@ -141,7 +169,7 @@ typedef struct contexts {
 void fiber_free(fiber *f)
 {
     if (f->memory)
-        munmap(f->memory, FIBER_STACK + page());
+        stack_give(f->memory);
     free(f->context);
     *f = (fiber){0};
 }
