@@ -169,7 +169,7 @@ kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, co
     *is_done = false;
     if (!plan_of(j, from, to, false, &p))
         return KILN_OK;
-    bool has_several = !op_device(k, &info) && info->multiprocessors;
+    bool has_several = !k->caps.is_host && !op_device(k, &info);
     uint64_t each = w->count / (p.is_last ? p.width : 1),
              most = each / (has_several ? (uint64_t)MANY * info->multiprocessors : FEW);
     cut(&p, most < 4 ? (uint32_t)most : 4, is_inverse, false);

@@ -224,6 +224,15 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
                    : 0;
 }
 
+// Warps of a row that one warp plays: all of them where a device runs warps one after the other,
+// and would stop each at the barrier.
+static uint32_t played_of(kiln *k, const reduce_job *job, const reduce_plan *p, bool is_merge)
+{
+    bool is_joined = p->is_once && (job->kind == KIND_variance || job->kind == KIND_deviation);
+    bool is_one = !p->is_dense || p->reduced.rank > 1 || is_merge || is_joined || p->lanes <= 32;
+    return is_one || !k->caps.is_host || k->caps.is_emulated ? 1 : p->lanes / 32;
+}
+
 static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, bool is_last)
 {
     kiln_type type = kiln_view_type(job->x), acc = acc_type(job->kind, type);
@@ -244,7 +253,9 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     op_set(&r, INDEX, job->count > INT32_MAX);
     op_set(&r, WIDE, is_wide);
     op_set(&r, V, p->width);
-    op_set(&r, THREADS, p->threads);
+    uint32_t played = played_of(k, job, p, is_merge);
+    op_set(&r, THREADS, p->threads / played);
+    op_set(&r, PLAYED, played > 1 ? played : 0);
     op_set(&r, LANES, p->lanes);
     op_set(&r, COLUMNS, p->is_columns);
     op_set(&r, DENSE_ROWS, p->is_dense && !is_merge);

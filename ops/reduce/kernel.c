@@ -8,10 +8,13 @@
 // the bits of their number, in a warp by shuffles, then through shared memory. A row that is in the
 // registers as a whole (ONCE) has its variance from its mean, without merging means.
 //
+// Where warps are not run side by side (the cpu device) one warp plays PLAYED of them: it has a state for
+// each, reads the row from its beginning to its end, and needs no barrier. The bits are the same.
+//
 // With SPLIT a block takes a part of the reduced loops and leaves its states in `work`,
 // [parts][results]; a second launch (STATES) merges the parts. The order of all sums follows from
 // the launch alone.
-tune(THREADS, 256, 64, 128, 512);
+tune(THREADS, 256, 32, 64, 128, 512); // of a block, each plays PLAYED
 tune(LANES, 256, 1, 2, 4, 8, 16, 32, 64, 128, 512);
 tune(COLUMNS, 0, 1);
 tune(DENSE_ROWS, 0, 1); // the packs of a row follow one another; not with COLUMNS
@@ -21,6 +24,14 @@ tune(KEPT_RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(PER, 4, 1, 2, 3);
 tune(ONCE, 0, 1); // a thread has PER packs at most, and no more than one of the elements around them
+// Warps of a row that one plays; for DENSE_ROWS and RANK 1, but not for STATES and a variance ONCE. Their
+// states are in memory: a loop for all of them, not one for each.
+#ifdef PLAYED
+#    define PLAY(g) _Pragma("unroll 1") for (u32 g = 0; g < PLAYED; g++)
+#else
+#    define PLAYED  1
+#    define PLAY(g) for (u32 g = 0; g < 1; g++)
+#endif
 #ifdef LONG // 2^31 packs and more
 #    define NEST_LONG 1
 typedef u64 place;
@@ -39,11 +50,12 @@ PACK(T, V)
 typedef pack_raw(T, V) raw;
 
 enum {
-    TOGETHER = THREADS / LANES,    // results of a block, in packs
+    TOGETHER = THREADS * PLAYED / LANES, // results of a block, in packs
     UNIT = COLUMNS ? TOGETHER : 1, // between two threads of a result
     RESULTS = COLUMNS ? V : 1,     // of a thread
     APART = UNIT > 32 ? UNIT : 32, // threads whose states are merged by shuffles
-    GROUPS = LANES * UNIT > 32 ? THREADS / APART : 1,
+    GROUPS = LANES * UNIT > 32 ? THREADS * PLAYED / APART : 1,
+    HELD = COLUMNS ? V : PLAYED, // states of a thread
     ELEMENTS = COLUMNS ? PER : PER * V, // of a result that are loaded at once
     PACK_SHIFT = V == 16  ? 4
                  : V == 8 ? 3
@@ -140,8 +152,8 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     i64 first = nest_place(&kept, KEPT_RANK, index, X),
         first_to = nest_place(&kept, KEPT_RANK, index, TO);
     i64 to_step = COLUMNS ? kept.strides[TO][KEPT_RANK - 1] / V : 0;
-    state s[RESULTS];
-    EACH(r, RESULTS)
+    state s[HELD];
+    EACH(r, HELD)
     s[r] = state_empty();
 #ifdef STATES
     kernel_wait_previous();
@@ -161,7 +173,6 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     place at = 0, end = (place)packs;
 #    endif
     u64 part_count = (u64)(end - at) * V; // elements of this block's part of a row
-    at += lane_of;
     raw of[PER];
     number v[PER][V];
     INDEX where[PER];
@@ -188,13 +199,15 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
 #    define INDEX_STEP (COLUMNS ? (INDEX)0 : (INDEX)(reduced.strides[AT][RANK - 1] / V))
     number all[ELEMENTS];
     INDEX places[ELEMENTS];
+#    define FETCH_ALL                                                                              \
+        EACH(p, PER)                                                                               \
+        FETCH(p, at + p * LANES)                                                                   \
+        EACH(p, PER)                                                                               \
+        pack_open(T, V, v[p], of[p]);
     // Elements before the first pack and after the last; the first of a thread is loaded with them.
     u64 singles = SINGLES && block_y() == grid_dim_y() - 1 && is_mine ? count - packs * V : 0ul;
     part_count += singles;
-    T edge = pack_put(T, 0);
     kernel_wait_previous();
-    if (lane_of < singles)
-        edge = x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)];
 #    define ADD_ALL(r)                                                                             \
         {                                                                                          \
             EACH(e, ELEMENTS)                                                                      \
@@ -207,6 +220,43 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
         }
 #    ifdef IS_VARIANCE
     enum { CENTRED = ONCE && !COLUMNS };
+#    else
+    enum { CENTRED = 0 };
+#    endif
+#    ifdef NEUTRAL
+    // Short rows: some lanes lack packs at their end, and should not leave the others for it.
+    enum { FILLED = PER > 1 && !COLUMNS && (ONCE || LANES <= 32) };
+#    else
+    enum { FILLED = 0 };
+#    endif
+    place begin = at;
+    u32 own_lane = lane_of;
+    bool is_done = false;
+    // Steps of all that are played, one after the other: PER streams of memory.
+    if (PLAYED > 1 && (!ONCE || FILLED) && is_mine)
+        for (; begin + PER * LANES <= end; begin += PER * LANES) {
+            const T *row = x + (((first + (i64)head) >> PACK_SHIFT) + (i64)begin) * V;
+            PLAY(g) {
+                EACH(p, PER)
+                {
+                    of[p] = pack_fetch(T, V, row + (g * 32 + p * LANES) * V, own_lane);
+                    where[p] = ((INDEX)begin + (INDEX)(g * 32 + p * LANES + own_lane)) * (INDEX)reduced.strides[AT][0] +
+                               (INDEX)head * INDEX_STEP;
+                }
+                EACH(p, PER)
+                pack_open(T, V, v[p], of[p]);
+                ADD_ALL(g)
+            }
+            is_done = ONCE && !singles;
+        }
+    if (!is_done)
+    PLAY(g) {
+    lane_of = own_lane + g * 32;
+    at = begin + lane_of;
+    T edge = pack_put(T, 0);
+    if (lane_of < singles)
+        edge = x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)];
+#    ifdef IS_VARIANCE
     if (CENTRED) {
         FETCH_SOME
         bool has_edge = lane_of < singles;
@@ -231,12 +281,8 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
         squares += has_edge ? (own - mean) * (own - mean) : 0;
         s[0] = (state){(acc)part_count, mean, join(squares, 1)};
     }
-#    else
-    enum { CENTRED = 0 };
 #    endif
 #    ifdef NEUTRAL
-    // Short rows: some lanes lack packs at their end, and should not leave the others for it.
-    enum { FILLED = PER > 1 && !COLUMNS && (ONCE || LANES <= 32) };
     if (FILLED)
         for (bool is_first = true; is_first || (!ONCE && at < end); at += PER * LANES) {
             is_first = false;
@@ -244,19 +290,14 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
             EACH(p, PER)
             EACH(i, V)
             v[p][i] = (number)NEUTRAL == 0 || (is_mine && at + p * LANES < end) ? v[p][i] : (number)NEUTRAL;
-            ADD_ALL(0)
+            ADD_ALL(g)
         }
-#    else
-    enum { FILLED = 0 };
 #    endif
     if (!CENTRED && !FILLED) {
         for (; !ONCE && is_mine && at + (PER - 1) * LANES < end; at += PER * LANES) {
-            EACH(p, PER)
-            FETCH(p, at + p * LANES)
-            EACH(p, PER)
-            pack_open(T, V, v[p], of[p]);
+            FETCH_ALL
             EACH(r, RESULTS)
-            ADD_ALL(r)
+            ADD_ALL(PLAYED > 1 ? g : r)
         }
         if (PER > 1 || ONCE) {
             FETCH_SOME
@@ -269,34 +310,39 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
                         all[e] = COLUMNS ? v[m][r % V] : v[m][e % V];
                         places[e] = where[m] + (INDEX)(e % V) * INDEX_STEP;
                     }
-                    s[r] = state_with_all(s[r], all, places, ELEMENTS / PER, p);
+                    u32 own = PLAYED > 1 ? g : r;
+                    s[own] = state_with_all(s[own], all, places, ELEMENTS / PER, p);
                 }
         }
     }
     if (!CENTRED && ONCE && lane_of < singles) {
         u64 e = lane_of < head ? lane_of : lane_of + packs * V;
-        s[0] = merge(s[0], state_of(pack_get(T, edge), (INDEX)e * INDEX_STEP, p));
+        s[g] = merge(s[g], state_of(pack_get(T, edge), (INDEX)e * INDEX_STEP, p));
     }
     if (!ONCE) {
         for (u64 single = lane_of; single < singles; single += LANES) {
             u64 e = single < head ? single : single + packs * V;
             number own = pack_get(T, single < LANES ? edge : x[first + (i64)e]);
-            s[0] = merge(s[0], state_of(own, (INDEX)e * INDEX_STEP, p));
+            s[g] = merge(s[g], state_of(own, (INDEX)e * INDEX_STEP, p));
         }
     }
+    }
+    lane_of = own_lane;
 #endif
 #pragma unroll
     for (u32 level = 0; level < 5 && !IS_JOINED; level++) {
         u32 distance = 1u << level;
         if (distance >= UNIT && distance < UNIT * LANES)
-            EACH(r, RESULTS)
+            EACH(r, HELD)
             {
                 state other = other_lane(s[r], distance);
                 bool is_upper = !COMMUTES && lane() & distance;
                 s[r] = merge(is_upper ? other : s[r], is_upper ? s[r] : other);
             }
     }
-    if (GROUPS > 1 && !IS_JOINED) {
+    if (PLAYED > 1 && !IS_JOINED) {
+        TREE(a, b, PLAYED, s[a] = merge(s[a], s[b]))
+    } else if (GROUPS > 1 && !IS_JOINED) {
         shared state all_states[RESULTS][GROUPS][COLUMNS ? APART : 1];
         EACH(r, RESULTS)
         if (COLUMNS || lane() == 0)
