@@ -125,7 +125,7 @@ static uint64_t tiles_of(const op_window *w, uint32_t groups, uint64_t m, uint64
 // Many results with long sums: blocks have tiles of them. Returns the blocks; 0: they do not.
 static uint64_t set_tiled(kiln *k, const conv_job *j, const op_window *w, op_request *r)
 {
-    enum { LEAST = 16, LEAST_LENGTH = 8, LEAST_PLACES = 32, DEPTH = 16, PLAYED = 2 };
+    enum { LEAST = 4, LEAST_LENGTH = 8, LEAST_PLACES = 32, DEPTH = 16, PLAYED = 2 };
     uint64_t length = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2] * w->terms;
     const kiln_device_info *info;
     if (!k->caps.has_nv || j->type == KILN_F64 || w->per_group < LEAST || length < LEAST_LENGTH ||
@@ -251,7 +251,7 @@ static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
 // f32 elements of the parts of tiled_weights.c; 0: it is not for this.
 static uint64_t tiled_parts(kiln *k, const conv_job *j)
 {
-    enum { PARTS = 32, LEAST = 16, LEAST_LENGTH = 8, LEAST_PLACES = 64, MOST = 1 << 24 };
+    enum { PARTS = 32, LEAST = 4, LEAST_LENGTH = 8, LEAST_PLACES = 64, MOST = 1 << 24 };
     const kiln_view *w = j->weight.view, *small = j->small.view;
     uint64_t count = kiln_view_count(*w);
     bool is_long = count && kiln_view_count(*small) / small->sizes[1] >= LEAST_PLACES;

@@ -19,7 +19,9 @@ static const shape shapes[] = {
     {1, 70, 12, 130, 1, 1, 1, 0, 1, true}, {2, 40, 11, 48, 3, 1, 2, 2, 2, false},
     {1, 16, 17, 66, 4, 3, 1, 2, 1, true},  {2, 129, 8, 65, 2, 1, 1, 0, 1, false},
     {2, 1, 9, 40, 3, 1, 1, 1, 1, true},    {1, 3, 13, 70, 3, 1, 1, 1, 1, false},
-    {2, 32, 16, 64, 3, 1, 1, 1, 1, true},  {2, 96, 8, 32, 3, 2, 1, 1, 2, false}};
+    {2, 32, 16, 64, 3, 1, 1, 1, 1, true},  {2, 96, 8, 32, 3, 2, 1, 1, 2, false},
+    {2, 32, 9, 32, 3, 1, 1, 1, 8, true},   {1, 24, 12, 40, 3, 2, 1, 1, 4, false}, // few channels
+    {2, 16, 19, 16, 3, 1, 1, 1, 16, true}, {2, 6, 21, 6, 5, 2, 1, 2, 6, false}};  // depthwise
 
 enum { X, WEIGHT, BIAS, OUT, DOUT, DX, DWEIGHT, TENSORS };
 
@@ -126,7 +128,9 @@ int main(int argc, char **argv)
         uint64_t sizes[TENSORS][4];
         size_t count = sizes_of(own, sizes) * TENSORS;
         float *want = calloc(count, sizeof *want), *got = calloc(count, sizeof *got);
-        bool is_good = want && got && run(cpu, own, has_odd, false, want) &&
+        // The gradient by depthwise weights has a kernel with parts, and another order, on both.
+        bool is_depthwise = own->groups == own->channels, in_parts = is_depthwise && has_workspace;
+        bool is_good = want && got && run(cpu, own, has_odd, in_parts, want) &&
                        run(k, own, has_odd, has_workspace, got);
         size_t differs = 0;
         while (is_good && differs < count && is_same(want[differs], got[differs]))
