@@ -11,8 +11,7 @@
 #define AXES "ops/copy/axes.def"
 #include "ops/axes.h"
 static const op_program transpose = OP_PROGRAM("ops/copy/transpose.c", "transpose"),
-                        parts = OP_PROGRAM("ops/copy/parts.c", "copy_parts"),
-                        lines = OP_PROGRAM("ops/copy/lines.c", "copy_lines");
+                        parts = OP_PROGRAM("ops/copy/parts.c", "copy_parts");
 
 enum { IN, OUT, PARTS = 8, THREADS = 256, PER = 4, LEAST = 16, FEW_TILES = 128 };
 
@@ -163,45 +162,6 @@ static kiln_status run_parts(kiln *k, copy *all, uint32_t count, kiln_stream *st
     return op_moved_launch(k, &r, blocks, args, COUNT(args), stream);
 }
 
-// --- rows of narrow elements that are no whole packs
-typedef struct odd_lines { // `struct lines` of the kernel
-    uint32_t rows, length, sizes[KILN_MAX_RANK];
-    int64_t in[KILN_MAX_RANK], out[KILN_MAX_RANK];
-} odd_lines;
-
-static bool is_of_lines(kiln *k, const copy *c)
-{
-    enum { SHORTEST = 64, LONGEST = 1024 };
-    const op_nest *n = &c->nest;
-    uint64_t length = n->sizes[n->rank - 1], rows = 1;
-    for (uint32_t d = 0; d + 1 < n->rank; d++)
-        rows = op_product(rows, n->sizes[d]);
-    bool is_gpu = !k->caps.is_host || k->caps.is_emulated; // the cpu device has whole vectors
-    return is_gpu && n->rank > 1 && kiln_type_size(c->views[IN].type) <= 2 && length >= SHORTEST &&
-           length <= LONGEST && rows <= INT32_MAX && n->strides[IN][n->rank - 1] == 1 &&
-           n->strides[OUT][n->rank - 1] == 1;
-}
-
-static kiln_status run_lines(kiln *k, const copy *c, kiln_stream *stream)
-{
-    enum { OF_BLOCK = 16 }; // rows
-    const op_nest *n = &c->nest;
-    odd_lines a = {.rows = 1, .length = (uint32_t)n->sizes[n->rank - 1]};
-    for (uint32_t d = 0; d + 1 < n->rank; d++) {
-        a.sizes[d] = (uint32_t)n->sizes[d];
-        a.rows *= a.sizes[d];
-        a.in[d] = n->strides[IN][d];
-        a.out[d] = n->strides[OUT][d];
-    }
-    op_request r = {.program = &lines};
-    op_set(&r, BYTES, kiln_type_size(c->views[IN].type));
-    op_set(&r, V, 1);
-    op_set(&r, RANK, n->rank);
-    const kiln_arg args[] = {kiln_arg_view(c->views[IN]), kiln_arg_view(c->views[OUT]),
-                             kiln_arg_struct(&a, sizeof a)};
-    return op_moved_launch(k, &r, (a.rows + OF_BLOCK - 1) / OF_BLOCK, args, COUNT(args), stream);
-}
-
 // --- maps: elements as wide as they can be taken together, or of other types, also those of eight
 // bits that no other op has
 static kiln_status run_map(kiln *k, kiln_view in, kiln_view out, kiln_type type,
@@ -244,8 +204,6 @@ static kiln_status run_flat(kiln *k, copy *c, kiln_stream *stream)
                 n->strides[v][d] /= 2;
         }
     }
-    if (is_of_lines(k, c))
-        return run_lines(k, c, stream);
     for (uint32_t v = 0; v < 2; v++) {
         kiln_view *view = &c->views[v];
         view->rank = n->rank;
