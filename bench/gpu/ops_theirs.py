@@ -115,9 +115,9 @@ def sort(torch, words, case):
 
 
 def histogram(torch, words, case):
-    bins = int(words[0])
-    if case.beta > case.alpha:
-        return lambda t: torch.histc(t['x'].float(), bins, case.alpha, case.beta)
+    bins, low, high = int(words[0]), float(case.alpha), float(case.beta)
+    if high > low:
+        return lambda t: torch.histc(t['x'].float(), bins, low, high)
     return lambda t: torch.histc(t['x'].float(), bins, 0, bins)  # bincount cannot be captured
 
 

@@ -3,7 +3,7 @@
 // order of the warps.
 #include <kiln/window.h>
 
-enum { THREADS = 256, WARPS = THREADS / 32, AHEAD = 4 };
+enum { THREADS = 256, WARPS = THREADS / 32, AHEAD = 8 };
 #ifndef T
 #    define T f32
 #endif

@@ -27,7 +27,7 @@ KERNEL_OVERLAPS
 #define FOR_TAPS(k)  _Pragma("unroll") for (u32 k = 0; k < TAPS; k++)
 #define FOR_LINES(j) _Pragma("unroll") for (u32 j = 0; j < ALONG_TAPS; j++)
 
-kernel block(THREADS) min_blocks(TAPS > 5 ? 1 : 2) void conv_planes(const T *restrict from, const T *restrict weight, T *restrict to,
+kernel block(THREADS) min_blocks(TAPS > 5 ? 1 : TAPS > 3 || IS_INVERSE || STRIDE != 1 || sizeof(T) == 8 ? 2 : 3) void conv_planes(const T *restrict from, const T *restrict weight, T *restrict to,
 #ifdef HAS_BIAS
                                 const BIAS *restrict bias,
 #endif
@@ -55,29 +55,32 @@ kernel block(THREADS) min_blocks(TAPS > 5 ? 1 : 2) void conv_planes(const T *res
         if (a < 0)
             continue;
         number own[ALONG_TAPS][TAPS], in[LINE][TAPS];
+        bool has_row[LINE];
+        // -0 times 1 changes no sum: columns outside are no terms.
         FOR_LINES(j)
         FOR_TAPS(k)
-        own[j][k] = pack_get(T, y[i * w.weight[2] + j * w.weight[3] + k * w.weight[4]]);
+        own[j][k] = column[k] < w.from_space[2] ? pack_get(T, y[i * w.weight[2] + j * w.weight[3] + k * w.weight[4]]) : (number)1;
         FOR_LINE(t)
         {
             u32 row = SPACE == 1 ? 0 : line_at(&w, first, t);
             const T *line = x + (a * w.from[2] + row * w.from[3]);
+            has_row[t] = row < w.from_space[1];
             FOR_TAPS(k)
             {
-                in[t][k] = 0;
-                if (row < w.from_space[1] && column[k] < w.from_space[2])
+                in[t][k] = -(number)0;
+                if (has_row[t] && column[k] < w.from_space[2])
                     in[t][k] = pack_get(T, line[column[k] * w.from[4]]);
             }
         }
-        FOR_PIXELS(q)
-        FOR_LINES(j)
-        {
-            i32 t = line_index((i32)q, (i32)j);
-            if (t >= 0) {
-                u32 row = SPACE == 1 ? 0 : line_at(&w, first, (u32)t);
-                FOR_TAPS(k)
-                if (row < w.from_space[1] && column[k] < w.from_space[2])
-                    sum[q] = fma(in[t][k], own[j][k], sum[q]);
+#pragma unroll
+        for (u32 n = 0; n < LINE; n++) {
+            u32 t = IS_INVERSE && STRIDE != 0 ? LINE - 1 - n : n;
+            if (has_row[t]) {
+                FOR_PIXELS(q)
+                FOR_LINES(j)
+                if (line_index((i32)q, (i32)j) == (i32)t)
+                    FOR_TAPS(k)
+                sum[q] = fma(in[t][k], own[j][k], sum[q]);
             }
         }
     }

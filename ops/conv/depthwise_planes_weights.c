@@ -64,15 +64,17 @@ kernel block(THREADS) min_blocks(TAPS > 5 ? 1 : 2) void conv_planes_weights(cons
                     in[t][k] = (f32)pack_get(T, x[row * w.from[3] + column[k] * w.from[4]]);
             }
         }
-        FOR_PIXELS(q)
-        {
-            bool has_place = SPACE == 1 || strip_result(&s, first, q) < w.to_space[1];
-            FOR_LINES(j)
+        FOR_TAPS(k)
+        if (column[k] < w.from_space[2]) {
+            FOR_LINE(t)
             {
-                u32 t = (u32)line_index((i32)q, (i32)j), row = SPACE == 1 ? 0 : line_at(&w, first, t);
-                FOR_TAPS(k)
-                if (has_place && row < w.from_space[1] && column[k] < w.from_space[2])
-                    sum[j][k] = fma(in[t][k], out[q], sum[j][k]);
+                u32 row = SPACE == 1 ? 0 : line_at(&w, first, t);
+                FOR_PIXELS(q)
+                FOR_LINES(j)
+                if (line_index((i32)q, (i32)j) == (i32)t) {
+                    bool is_term = row < w.from_space[1] && (SPACE == 1 || strip_result(&s, first, q) < w.to_space[1]);
+                    sum[j][k] = is_term ? fma(in[t][k], out[q], sum[j][k]) : sum[j][k];
+                }
             }
         }
     }

@@ -56,7 +56,7 @@ typedef number sums[PIXELS][V];
 
 typedef struct line {
     i64 at, step; // of the elements in a row
-    bool is_inside[LINE], is_whole;
+    bool is_inside[LINE];
 } line;
 
 static inline line line_of(const struct window *w, u32 first)
@@ -64,46 +64,49 @@ static inline line line_of(const struct window *w, u32 first)
     line l;
     l.at = (i64)(i32)line_at(w, first, 0) * w->from[4];
     l.step = (STRIDE > 1 || (STRIDE == 0 && IS_INVERSE) ? 1 : w->dilation[2]) * w->from[4];
-    l.is_whole = true;
     FOR_LINE(t)
-    {
-        l.is_inside[t] = line_at(w, first, t) < w->from_space[2];
-        l.is_whole = l.is_whole && l.is_inside[t];
-    }
+    l.is_inside[t] = line_at(w, first, t) < w->from_space[2];
     return l;
 }
 
-// One row of the window; is_whole: all of it is inside.
-static inline void add_row(sums *sum, const struct window *w, const strips *s, const T *row, u32 first, const line *l, u32 tap, u32 pack,
-                           bool is_whole)
-{
+typedef struct fetched { // a row of the window
+    bool is_inside;
     pack_raw(T, V) raw[LINE];
-    number in[LINE][V];
+} fetched;
+
+static inline void fetch_row(fetched *r, const struct window *w, const T *from, u32 first, const line *l)
+{
     FOR_LINE(t)
     {
         i64 at = STRIDE == 0 ? line_at(w, first, t) * w->from[4] : l->at + t * l->step;
-        if (is_whole || l->is_inside[t])
-            raw[t] = pack_fetch(T, V, row + at, 0);
+        if (r->is_inside && l->is_inside[t])
+            r->raw[t] = pack_fetch(T, V, from + at, 0);
     }
-    FOR_LINE(t)
-    if (is_whole || l->is_inside[t])
-        pack_open(T, V, in[t], raw[t]);
+}
+
+// In the order of the taps of every result.
+static inline void add_row(sums *sum, const fetched *r, const line *l, const strips *s, u32 tap, u32 pack)
+{
+    number own[TAPS][V];
 #pragma unroll
-    for (u32 k = 0; k < TAPS; k++) {
-        number own[V];
+    for (u32 i = 0; i < TAPS * GROUPS; i++) {
+        weights some = staged[(tap * GROUPS + i) * s->packs + pack];
 #pragma unroll
-        for (u32 g = 0; g < GROUPS; g++) {
-            weights some = staged[((tap + k) * GROUPS + g) * s->packs + pack];
+        for (u32 v = 0; v < EACH; v++)
+            own[i / GROUPS][i % GROUPS * EACH + v] = some.e[v];
+    }
 #pragma unroll
-            for (u32 v = 0; v < EACH; v++)
-                own[g * EACH + v] = some.e[v];
-        }
-        FOR_PIXELS(q)
-        {
-            i32 t = line_index((i32)q, (i32)k);
-            if (t >= 0 && (is_whole || l->is_inside[t]))
-                FOR_CHANNELS(v)
-            (*sum)[q][v] = fma(in[t][v], own[v], (*sum)[q][v]);
+    for (u32 n = 0; n < LINE; n++) {
+        u32 t = IS_INVERSE && STRIDE != 0 ? LINE - 1 - n : n;
+        if (r->is_inside && l->is_inside[t]) {
+            number in[V];
+            pack_open(T, V, in, r->raw[t]);
+            FOR_PIXELS(q)
+#pragma unroll
+            for (u32 k = 0; k < TAPS; k++)
+                if (line_index((i32)q, (i32)k) == (i32)t)
+                    FOR_CHANNELS(v)
+            (*sum)[q][v] = fma(in[v], own[k][v], (*sum)[q][v]);
         }
     }
 }
@@ -138,18 +141,20 @@ kernel block(THREADS) min_blocks(2) void conv_strips(const T *restrict from, con
         FOR_PIXELS(q)
         FOR_CHANNELS(v)
         sum[q][v] = 0;
-        for (u32 i = 0; i < w.taps[0]; i++)
-            for (u32 j = 0; j < w.taps[1]; j++) {
+        // A row is on its way while the one before is added.
+        fetched rows_of[2];
+        u32 lines = w.taps[0] * w.taps[1];
+        for (u32 n = 0; n < lines + 1; n++) {
+            if (n < lines) {
+                u32 i = n / w.taps[1], j = n - i * w.taps[1];
                 i64 a = window_reach(&w, 0, p[0], i, IS_INVERSE), b = window_reach(&w, 1, p[1], j, IS_INVERSE);
-                if (a < 0 || b < 0)
-                    continue;
-                const T *from_row = x + (a * w.from[2] + b * w.from[3]);
-                u32 tap = (i * w.taps[1] + j) * TAPS;
-                if (l.is_whole)
-                    add_row(&sum, &w, &s, from_row, first, &l, tap, pack, true);
-                else
-                    add_row(&sum, &w, &s, from_row, first, &l, tap, pack, false);
+                rows_of[1].is_inside = a >= 0 && b >= 0;
+                fetch_row(&rows_of[1], &w, x + (a * w.from[2] + b * w.from[3]), first, &l);
             }
+            if (n > 0)
+                add_row(&sum, &rows_of[0], &l, &s, (n - 1) * TAPS, pack);
+            rows_of[0] = rows_of[1];
+        }
         FOR_PIXELS(q)
         {
             u32 at = strip_result(&s, first, q);

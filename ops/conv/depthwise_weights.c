@@ -25,35 +25,33 @@ PACK(T, V)
 
 typedef f32 sums[LINES][TAPS][V];
 
-typedef struct strip { // y: of the small tensor
-    u32 first;
-    bool has_place[PIXELS], is_inside[LINE], is_whole;
-    f32 y[PIXELS][V];
+typedef struct strip {
+    bool has_place[PIXELS], is_inside[LINE], has_row[LINES];
+    pack_raw(T, V) y[PIXELS], x[LINES][LINE]; // of the small tensor, of the large one
 } strip;
 
-// One row of taps; is_whole: all that it reads is inside.
-static inline void add_row(sums *sum, u32 j, const struct window *w, const T *row, const strip *own, bool is_whole)
+// In the order of the places.
+static inline void add(sums *sum, const strip *own)
 {
-    pack_raw(T, V) raw[LINE];
-    f32 x[LINE][V];
-    FOR_LINE(t)
-    if (is_whole || own->is_inside[t])
-        raw[t] = pack_fetch(T, V, row + line_at(w, own->first, t) * w->from[4], 0);
-    FOR_LINE(t)
-    if (is_whole || own->is_inside[t])
-        pack_open(T, V, x[t], raw[t]);
-    FOR_TAPS(k)
+    f32 y[PIXELS][V];
     FOR_PIXELS(q)
-    {
-        u32 t = (u32)line_index((i32)q, (i32)k);
-        if (is_whole || (own->has_place[q] && own->is_inside[t]))
+    if (own->has_place[q])
+        pack_open(T, V, y[q], own->y[q]);
+    FOR_LINES(j)
+    FOR_LINE(t)
+    if (own->has_row[j] && own->is_inside[t]) {
+        f32 x[V];
+        pack_open(T, V, x, own->x[j][t]);
+        FOR_PIXELS(q)
+        FOR_TAPS(k)
+        if (line_index((i32)q, (i32)k) == (i32)t && own->has_place[q])
             FOR_CHANNELS(v)
-        (*sum)[j][k][v] = fma(x[t][v], own->y[q][v], (*sum)[j][k][v]);
+        (*sum)[j][k][v] = fma(x[v], y[q][v], (*sum)[j][k][v]);
     }
 }
 
 // w.from is the large tensor, w.to the small one; w.count are all strips, w.batch those of a part.
-kernel block(THREADS) min_blocks(2) void conv_depthwise_weights(const T *restrict large, const T *restrict small, f32 *restrict parts,
+kernel block(THREADS) min_blocks(LINES > 1 ? 3 : 2) void conv_depthwise_weights(const T *restrict large, const T *restrict small, f32 *restrict parts,
                                                   struct window w, strips s)
 {
     kernel_begin();
@@ -78,33 +76,27 @@ kernel block(THREADS) min_blocks(2) void conv_depthwise_weights(const T *restric
         i64 a = window_reach(&w, 0, p[0], plane, false);
         if (a < 0)
             continue;
-        own.first = strip_first(&s, p[2]);
-        own.is_whole = true;
+        u32 at_first = strip_first(&s, p[2]);
         const T *y = small + ((i64)batch * w.to[0] + channel + p[0] * w.to[2] + p[1] * w.to[3]);
         const T *x = large + ((i64)batch * w.from[0] + channel + a * w.from[2]);
         FOR_PIXELS(q)
         {
-            u32 place = strip_result(&s, own.first, q);
+            u32 place = strip_result(&s, at_first, q);
             own.has_place[q] = place < w.to_space[2];
-            own.is_whole = own.is_whole && own.has_place[q];
             if (own.has_place[q])
-                pack_load(T, V, own.y[q], y + place * w.to[4], 0);
+                own.y[q] = pack_fetch(T, V, y + place * w.to[4], 0);
         }
         FOR_LINE(t)
-        {
-            own.is_inside[t] = line_at(&w, own.first, t) < w.from_space[2];
-            own.is_whole = own.is_whole && own.is_inside[t];
-        }
+        own.is_inside[t] = line_at(&w, at_first, t) < w.from_space[2];
         FOR_LINES(j)
         {
             i64 b = window_reach(&w, 1, p[1], line + j, false);
-            if (b >= 0) {
-                if (own.is_whole)
-                    add_row(&sum, j, &w, x + b * w.from[3], &own, true);
-                else
-                    add_row(&sum, j, &w, x + b * w.from[3], &own, false);
-            }
+            own.has_row[j] = b >= 0;
+            FOR_LINE(t)
+            if (own.has_row[j] && own.is_inside[t])
+                own.x[j][t] = pack_fetch(T, V, x + (b * w.from[3] + line_at(&w, at_first, t) * w.from[4]), 0);
         }
+        add(&sum, &own);
     }
     // V rows each, then those sums.
     u32 across = s.packs * V, groups = (rows + V - 1) / V;

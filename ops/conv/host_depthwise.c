@@ -63,19 +63,22 @@ static uint32_t line_of(const plan *p, uint32_t pixels, bool is_inverse)
                         : (pixels - 1) * p->stride + taps;
 }
 
-// Registers that the numbers of a thread take.
-static uint32_t registers_of(const plan *p, uint32_t pixels, bool is_inverse, bool to_weights)
+// Registers that the numbers of a thread take, of `size` bytes in memory.
+static uint32_t registers_of(const plan *p, uint32_t size, uint32_t pixels, bool is_inverse,
+                             bool to_weights)
 {
-    uint32_t line = line_of(p, pixels, is_inverse), taps = p->w.taps[2];
-    if (p->is_last)
-        return (line + pixels + (to_weights ? taps * p->lines : 0)) * p->width;
-    return line * taps + taps * p->w.taps[1] + pixels;
+    uint32_t line = line_of(p, pixels, is_inverse), taps = p->w.taps[2], width = p->width,
+             pack = (width * size + 3) / 4;
+    if (!p->is_last)
+        return line * taps + taps * p->w.taps[1] + pixels;
+    return to_weights ? (line * p->lines + pixels) * pack + (p->lines * taps + pixels) * width
+                      : 2 * line * pack + (pixels + taps) * width;
 }
 
 // Strips as long as registers and `most` allow.
-static void cut(plan *p, uint32_t most, bool is_inverse, bool to_weights)
+static void cut(plan *p, uint32_t size, uint32_t most, bool is_inverse, bool to_weights)
 {
-    enum { MOST_STRIDE = 3, IN_STRIPS = 80, IN_PLANES = 72, OF_WEIGHTS = 104, OF_LINES = 120 };
+    enum { MOST_STRIDE = 3, IN_STRIPS = 74, IN_PLANES = 60, OF_WEIGHTS = 96, OF_LINES = 150 };
     uint32_t d = p->along, stride = p->w.stride[d], dilation = p->w.dilation[d];
     uint32_t room = !p->is_last    ? IN_PLANES
                     : !to_weights  ? IN_STRIPS
@@ -86,7 +89,7 @@ static void cut(plan *p, uint32_t most, bool is_inverse, bool to_weights)
     p->stride = is_fixed ? stride : 0;
     p->pixels = !is_fixed ? 1 : is_inverse && stride == 3 ? 3 : 4;
     while (p->pixels > 1 &&
-           (p->pixels > most || registers_of(p, p->pixels, is_inverse, to_weights) > room))
+           (p->pixels > most || registers_of(p, size, p->pixels, is_inverse, to_weights) > room))
         p->pixels /= 2;
     if (p->pixels == 1)
         p->stride = 0;
@@ -172,7 +175,13 @@ kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, co
     bool has_several = !k->caps.is_host && !op_device(k, &info);
     uint64_t each = w->count / (p.is_last ? p.width : 1),
              most = each / (has_several ? (uint64_t)MANY * info->multiprocessors : FEW);
-    cut(&p, most < 4 ? (uint32_t)most : 4, is_inverse, false);
+    uint32_t size = (uint32_t)kiln_type_size(j->type), longest = most < 4 ? (uint32_t)most : 4;
+    cut(&p, size, longest, is_inverse, false);
+    if (p.is_last && p.pixels == 1 && p.width > 4) { // fewer channels leave registers for more
+        p.width = 4;
+        p.s.packs = packs_of(&p, size);
+        cut(&p, size, longest, is_inverse, false);
+    }
     uint64_t taps = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2],
              bytes = taps * p.s.packs * p.width * (j->type == KILN_F64 ? 8 : 4);
     if (p.is_last && bytes > MOST_SHARED)
@@ -220,7 +229,10 @@ kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, co
 // What is decided here decides the order of the sums: sizes, and nothing of the device.
 static bool plan_weights(const conv_job *j, const kiln_view *large, const kiln_view *small, plan *p)
 {
-    enum { BLOCKS = 1056, LEAST = 4 }; // of the launch; strips of a thread
+    enum {
+        BLOCKS = 396,
+        LEAST = 4
+    }; // that run at the same time on a large GPU; strips of a thread
     *p = (plan){.parts = 0};
     op_window_make(large, small, j->window, &p->w);
     op_window_sizes(j->weight.view, p->w.taps);
@@ -230,7 +242,7 @@ static bool plan_weights(const conv_job *j, const kiln_view *large, const kiln_v
         !plan_of(j, large, small, true, p) || p->w.channels > INT32_MAX ||
         p->w.taps[0] * (uint64_t)p->w.taps[1] > UINT16_MAX)
         return false;
-    cut(p, 4, false, true);
+    cut(p, (uint32_t)kiln_type_size(j->type), 4, false, true);
     uint64_t lines = p->is_last ? p->w.taps[0] * p->w.taps[1] / p->lines : p->w.taps[0],
              count = p->w.batch / p->w.to_space[p->along] * p->s.length, rows = THREADS;
     p->blocks = p->w.channels;
@@ -238,7 +250,8 @@ static bool plan_weights(const conv_job *j, const kiln_view *large, const kiln_v
         rows = (p->lines > 1 ? THREADS / 2 : THREADS) / p->s.packs;
         p->blocks = (uint32_t)ceil_div(p->w.channels / p->width, p->s.packs);
     }
-    uint64_t parts = ceil_div(BLOCKS, p->blocks * lines), most = ceil_div(count, rows * LEAST);
+    uint64_t parts = BLOCKS / (p->blocks * lines), most = ceil_div(count, rows * LEAST);
+    parts = parts ? parts : 1;
     most = most < MOST_PARTS ? most : MOST_PARTS;
     p->w.batch = ceil_div(count, parts < most ? parts : most);
     p->w.count = count;

@@ -7,7 +7,7 @@
 #include <kiln/window.h>
 
 tune(STRIDE, 1, 2, 3, 0);    // along the strip; 0: any, and PIXELS is 1
-tune(PIXELS, 4, 1, 2, 3, 8); // INVERSE: a multiple of STRIDE
+tune(PIXELS, 4, 1, 2, 3); // INVERSE: a multiple of STRIDE
 
 enum {
     DIVISOR = STRIDE ? STRIDE : 1,
