@@ -539,13 +539,27 @@ static bool is_unpacked(const job *j, const kiln_device_info *info)
                                                j->x.sizes[0] > most && !unpack_obstacle(j));
 }
 
-// Bytes of the workspace: the weights as numbers; with x of i8 the sums, where they are no result.
+static bool is_step(int64_t stride)
+{
+    return stride >= 0 && stride <= UINT32_MAX;
+}
+
+// Does the product of integers apply the scales itself? Its activations round in another way.
+static bool is_one_product(const job *j)
+{
+    const kiln_view *scale = &j->layers[0].weights.scale, *tokens = &j->x_scale;
+    return kiln_view_type(*j->layers[0].out) == KILN_I32 ||
+           (kiln_view_type(*scale) == KILN_F32 && !j->activation &&
+            is_step(kiln_view_stride(*scale, 0)) &&
+            (!tokens->buffer || !tokens->rank || is_step(kiln_view_stride(*tokens, 0))));
+}
+
+// Bytes of the workspace: the weights as numbers; with x of i8 the sums, where scales follow them.
 static uint64_t unpacked_bytes(const job *j)
 {
     if (kiln_view_type(j->x) == KILN_I8)
-        return kiln_view_type(*j->layers[0].out) == KILN_I32
-                   ? 0
-                   : op_product(op_product(j->x.sizes[0], j->layers[0].weights.n), 4);
+        return is_one_product(j) ? 0
+                                 : op_product(op_product(j->x.sizes[0], j->layers[0].weights.n), 4);
     uint64_t count = op_product(j->layers[0].weights.n, j->x.sizes[1]);
     return op_product(count, kiln_type_size(kiln_view_type(j->x)));
 }
@@ -556,6 +570,24 @@ static kiln_status multiply_bytes(kiln *k, const job *j, kiln_view sums)
                                               .b = kiln_view_transpose(*j->layers[0].weights.data),
                                               .out = sums,
                                               .stream = j->stream});
+}
+
+// The result at once.
+static kiln_status multiply_scaled(kiln *k, const job *j)
+{
+    const layer *y = &j->layers[0];
+    kiln_matmul_desc d = {.a = j->x,
+                          .b = kiln_view_transpose(*y->weights.data),
+                          .out = *y->out,
+                          .bias = *y->bias,
+                          .epilogue = y->bias->buffer ? KILN_EPILOGUE_BIAS : KILN_EPILOGUE_NONE,
+                          .b_scale = kiln_view_index(y->weights.scale, 1, 0),
+                          .stream = j->stream};
+    if (j->x_scale.buffer) {
+        const uint64_t one = 1;
+        d.a_scale = j->x_scale.rank ? j->x_scale : kiln_view_reshape(j->x_scale, 1, &one);
+    }
+    return kiln_matmul(k, &d);
 }
 
 // Sums of integers in the workspace, then scales and what follows them.
@@ -607,8 +639,9 @@ static kiln_status run_unpack(kiln *k, job *j)
     const layer *y = &j->layers[0];
     kiln_type type = kiln_view_type(j->x);
     bool is_bytes = type == KILN_I8;
-    if (is_bytes && kiln_view_type(*y->out) == KILN_I32)
-        return multiply_bytes(k, j, *y->out);
+    if (is_bytes && is_one_product(j))
+        return kiln_view_type(*y->out) == KILN_I32 ? multiply_bytes(k, j, *y->out)
+                                                   : multiply_scaled(k, j);
     const uint64_t sizes[] = {is_bytes ? j->x.sizes[0] : y->weights.n,
                               is_bytes ? y->weights.n : j->x.sizes[1]};
     kiln_view words, numbers = kiln_view_of(j->workspace.buffer, 2, sizes);

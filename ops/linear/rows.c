@@ -185,12 +185,12 @@ kernel block(WARPS * 32) max_registers(ROWS > 2 ? 255 : ROWS == 2 ? 200 : 128) v
 #ifdef OUT_i32
             *to = mine;
 #else
-            f32 result = (f32)mine;
-            if (!GROUPED)
-                result *= pack_get(SCALE, s[(i64)column * scale_step]);
+            f32 result = (f32)mine, token = 1.0f;
 #    ifdef HAS_X_SCALE
-            result *= x_scale[(i64)row * l.x_scale];
+            token = x_scale[(i64)row * l.x_scale];
 #    endif
+            if (!GROUPED)
+                result *= token * pack_get(SCALE, s[(i64)column * scale_step]);
 #    ifdef HAS_BIAS
             result += OF(c.which, bias)[(i64)column * FIELD(l, c.which, bias)];
 #    endif

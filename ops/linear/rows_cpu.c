@@ -148,12 +148,12 @@ kernel block(32) void linear_rows_cpu(const X *restrict x, POINTERS(const weight
 #ifdef OUT_i32
             *to = sums[i];
 #else
-            f32 result = (f32)sums[i];
-            if (!GROUPED)
-                result *= pack_get(SCALE, s[0]);
+            f32 result = (f32)sums[i], token = 1.0f;
 #    ifdef HAS_X_SCALE
-            result *= x_scale[(i64)(top + i) * l.x_scale];
+            token = x_scale[(i64)(top + i) * l.x_scale];
 #    endif
+            if (!GROUPED)
+                result *= token * pack_get(SCALE, s[0]);
 #    ifdef HAS_BIAS
             result += added;
 #    endif

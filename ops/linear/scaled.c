@@ -61,10 +61,7 @@ kernel block(256) void linear_scaled(const i32 *restrict sums, const SCALE *rest
         OUT *to = out + ((i64)(top + i) * l.layers[0].out[0] + (i64)first * l.layers[0].out[1]);
 #pragma unroll
         for (u32 e = 0; e < 4; e++) {
-            f32 v = (f32)own[i][e] * factors[e];
-#ifdef HAS_X_SCALE
-            v *= token;
-#endif
+            f32 v = (f32)own[i][e] * (token * factors[e]);
 #ifdef HAS_BIAS
             v += added[e];
 #endif

@@ -195,6 +195,70 @@ static int check_three(kiln *k, bool is_i4, int *passed)
     return failed;
 }
 
+// --- x of i8
+// The product of integers with scales has the bits of the kernel for every device, and no
+// workspace.
+static int check_bytes(kiln *k, int *passed)
+{
+    enum { ROWS = 5, COLUMNS = 9, LENGTH = 70 };
+    uint32_t state = 3;
+    int8_t x[ROWS * LENGTH], weight[COLUMNS * LENGTH];
+    float scale[COLUMNS], tokens[ROWS], bias[COLUMNS], got[ROWS * COLUMNS], want[ROWS * COLUMNS];
+    for (uint32_t i = 0; i < ROWS * LENGTH; i++)
+        x[i] = (int8_t)(next(&state) >> 24);
+    for (uint32_t i = 0; i < COLUMNS * LENGTH; i++)
+        weight[i] = (int8_t)(next(&state) >> 24);
+    for (uint32_t i = 0; i < COLUMNS; i++) {
+        scale[i] = (float)(next(&state) >> 8) * 0x1p-30f;
+        bias[i] = (float)(int32_t)next(&state) * 0x1p-31f;
+    }
+    for (uint32_t i = 0; i < ROWS; i++)
+        tokens[i] = (float)(next(&state) >> 8) * 0x1p-30f;
+    kiln_buffer *b[6] = {NULL};
+    const struct {
+        kiln_type type;
+        size_t count;
+        const void *data;
+    } of[6] = {{KILN_I8, ROWS * LENGTH, x}, {KILN_I8, COLUMNS * LENGTH, weight},
+               {KILN_F32, COLUMNS, scale},  {KILN_F32, ROWS, tokens},
+               {KILN_F32, COLUMNS, bias},   {KILN_F32, ROWS * COLUMNS, want}};
+    memset(want, 0, sizeof want);
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < 6 && !status; i++) {
+        status = kiln_buffer_new(k, of[i].type, of[i].count, &b[i]);
+        if (!status)
+            status = kiln_write(b[i], 0, of[i].data, of[i].count);
+    }
+    kiln_linear_desc d = {.x = KILN_VIEW(b[0], ROWS, LENGTH),
+                          .weight = KILN_VIEW(b[1], COLUMNS, LENGTH),
+                          .scale = KILN_VIEW(b[2], COLUMNS),
+                          .x_scale = KILN_VIEW(b[3], ROWS),
+                          .bias = KILN_VIEW(b[4], COLUMNS),
+                          .out = KILN_VIEW(b[5], ROWS, COLUMNS),
+                          .kernel = KILN_LINEAR_ROWS};
+    uint64_t needed = 1;
+    if (!status)
+        status = kiln_linear(k, &d);
+    if (!status)
+        status = kiln_read(b[5], 0, want, ROWS * COLUMNS);
+    d.kernel = KILN_LINEAR_UNPACK;
+    if (!status)
+        status = kiln_linear_workspace(k, &d, &needed);
+    if (!status)
+        status = kiln_linear(k, &d);
+    if (!status)
+        status = kiln_read(b[5], 0, got, ROWS * COLUMNS);
+    bool is_right = !status && !needed && !memcmp(got, want, sizeof want);
+    if (!is_right)
+        printf("linear: x of i8: %s\n", status   ? kiln_last_error(k)->text
+                                        : needed ? "a workspace is asked for"
+                                                 : "the kernels have different bits");
+    for (uint32_t i = 0; i < 6; i++)
+        kiln_buffer_free(b[i]);
+    *passed += is_right;
+    return !is_right;
+}
+
 // --- refusals
 static int refused(kiln *k, const kiln_linear_desc *d, const char *wanted)
 {
@@ -291,5 +355,6 @@ int suite_linear_more(kiln *k, int *passed)
     int failed = check_layouts(passed);
     failed += check_three(k, true, passed);
     failed += check_three(k, false, passed);
+    failed += check_bytes(k, passed);
     return failed + check_refusals(k, passed);
 }

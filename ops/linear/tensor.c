@@ -328,12 +328,12 @@ kernel block(THREADS) void linear_tensor(const X *restrict x, POINTERS(const wei
             if (has_next)
                 own[out_step[1]] = acc[i / 2][j][i % 2 * 2 + 1];
 #else
-            f32 u = (f32)acc[i / 2][j][i % 2 * 2] * s0, v = (f32)acc[i / 2][j][i % 2 * 2 + 1] * s1;
 #    ifdef HAS_X_SCALE
             f32 token = x_scale[(i64)m * l.x_scale];
-            u *= token;
-            v *= token;
+#    else
+            f32 token = 1.0f;
 #    endif
+            f32 u = (f32)acc[i / 2][j][i % 2 * 2] * (token * s0), v = (f32)acc[i / 2][j][i % 2 * 2 + 1] * (token * s1);
 #    ifdef HAS_BIAS
             u += b0;
             v += b1;
