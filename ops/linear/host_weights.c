@@ -195,7 +195,10 @@ static kiln_status convert(kiln *k, conversion *c)
         op_set(&r, W_PACKED, linear_is_packed(c->weights.data));
     } else {
         op_set(&r, X, type);
+        op_set(&r, X_TYPE, type);
         op_set(&r, TOGETHER, is_together);
+        op_set(&r, X_PACKED, linear_is_packed(c->numbers));
+        op_set(&r, W_PACKED, linear_is_packed(c->weights.data));
     }
     const op_kernel *kernel;
     status = op_kernel_get(k, &r, &kernel);

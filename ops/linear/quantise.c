@@ -1,10 +1,19 @@
 // Weights of numbers: a warp, or for long groups a block (TOGETHER), looks at one group of one row for its range, then
 // divides by the scale and packs. Both loops take eight elements of a lane at a time; words behind K are 0.
-#include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
 tune(TOGETHER, 0, 1);
-enum { W_PACKED = 0, WARPS = TOGETHER ? 16 : 4, LANES = TOGETHER ? WARPS * 32 : 32, TEAMS = TOGETHER ? 1 : WARPS };
+tune(X_PACKED, 0, 1); // rows of x are contiguous and start at multiples of 16 bytes
+tune(W_PACKED, 0, 1); // so do those of the weights
+enum { WARPS = TOGETHER ? 16 : 4, LANES = TOGETHER ? WARPS * 32 : 32, TEAMS = TOGETHER ? 1 : WARPS };
 #include "layer.h"
+KERNEL_OVERLAPS
+
+#ifdef X_f32
+PACK(f32, 4)
+#else
+PACK(X, 8)
+#endif
 
 #ifdef WEIGHT_i4
 #    define MOST  15.0f // of q, from `LEAST` on
@@ -16,11 +25,24 @@ enum { W_PACKED = 0, WARPS = TOGETHER ? 16 : 4, LANES = TOGETHER ? WARPS * 32 : 
 #    define HALF  127.0f
 #endif
 
-// NaN counts as 0.
-static inline f32 number(const X *row, i64 step, u32 k, u32 depth)
+// The numbers of a row from number k on; those behind `depth` and NaN count as 0.
+static inline void load_eight(f32 *v, const X *row, i64 step, u32 k, u32 depth)
 {
-    f32 v = k < depth ? pack_get(X, row[(i64)k * step]) : 0.0f;
-    return isnan(v) ? 0.0f : v;
+    if (X_PACKED && k + 8 <= depth) {
+#ifdef X_f32
+        pack_load(f32, 4, v, row + k, 0);
+        pack_load(f32, 4, v + 4, row + k, 1);
+#else
+        pack_load(X, 8, v, row + k, 0);
+#endif
+    } else {
+#pragma unroll
+        for (u32 e = 0; e < 8; e++)
+            v[e] = k + e < depth ? pack_get(X, row[(i64)(k + e) * step]) : 0.0f;
+    }
+#pragma unroll
+    for (u32 e = 0; e < 8; e++)
+        v[e] = isnan(v[e]) ? 0.0f : v[e];
 }
 
 static inline i32 quantised(f32 v, f32 scale, f32 zero, f32 low)
@@ -35,6 +57,7 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
 #endif
                                                struct linear l)
 {
+    kernel_begin();
     u32 size = 1u << l.group_shift, groups = max((l.k + size - 1) >> l.group_shift, 1u);
 #ifdef WEIGHT_i4
     u32 length = (l.k + 31) / 32 * 32; // of a row, with its padding
@@ -48,13 +71,16 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
         u32 end = group + 1 == groups ? length : begin + size;
         const X *from = x + (i64)row * l.x[0];
         f32 low = 0.0f, high = 0.0f;
-        for (u32 k = begin + own * 8; k < end; k += LANES * 8)
+#pragma unroll 4
+        for (u32 k = begin + own * 8; k < end; k += LANES * 8) {
+            f32 v[8];
+            load_eight(v, from, l.x[1], k, l.k);
 #pragma unroll
             for (u32 e = 0; e < 8; e++) {
-                f32 v = number(from, l.x[1], k + e, l.k);
-                low = min(low, v);
-                high = max(high, v);
+                low = min(low, v[e]);
+                high = max(high, v[e]);
             }
+        }
         low = TOGETHER ? block_min(low) : warp_min(low);
         high = TOGETHER ? block_max(high) : warp_max(high);
 #ifdef HAS_ZERO
@@ -75,18 +101,28 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
             scale[(i64)row * l.layers[0].scale[0] + (i64)group * l.layers[0].scale[1]] = stored;
         weight_t *to = weight + (i64)row * l.layers[0].weight;
         for (u32 k = begin + own * 8; k < end; k += LANES * 8) {
+            f32 v[8];
+            load_eight(v, from, l.x[1], k, l.k);
 #ifdef WEIGHT_i4
             u32 word = 0;
 #    pragma unroll
             for (u32 e = 0; e < 8; e++)
                 if (k + e < l.k)
-                    word |= (u32)quantised(number(from, l.x[1], k + e, l.k), s, z, least) << (e / 2 + e % 2 * 4) * 4;
+                    word |= (u32)quantised(v[e], s, z, least) << (e / 2 + e % 2 * 4) * 4;
             to[k / 8] = word;
 #else
+            u32 words[2] = {0, 0};
 #    pragma unroll
             for (u32 e = 0; e < 8; e++)
-                if (k + e < l.k)
-                    to[k + e] = (i8)quantised(number(from, l.x[1], k + e, l.k), s, z, least);
+                words[e / 4] |= (u32)(u8)quantised(v[e], s, z, least) << e % 4 * 8;
+            if (W_PACKED && k + 8 <= l.k) {
+                *(u32x2 *)(void *)(to + k) = (u32x2){words[0], words[1]};
+            } else {
+#    pragma unroll
+                for (u32 e = 0; e < 8; e++)
+                    if (k + e < l.k)
+                        to[k + e] = (i8)(u8)(words[e / 4] >> e % 4 * 8);
+            }
 #endif
         }
     }
