@@ -158,6 +158,7 @@ static kiln_status convert(kiln *k, conversion *c)
         ROWS = 4,
         WARPS = 4,
         LONG = 2048,
+        MANY = 132 * 8,
         MOST_BLOCKS = 1 << 20,
         MOST_ROWS = 65535
     };
@@ -174,8 +175,9 @@ static kiln_status convert(kiln *k, conversion *c)
     if (status)
         return status;
     // dequantise.c: a block has 256 times eight numbers of some rows; quantise.c: a warp has a
-    // group, or a block where they are long.
-    bool is_together = depth / groups >= LONG && (!info->caps.is_host || info->caps.is_emulated);
+    // group, or a block where they are long and few.
+    bool is_together = depth / groups >= LONG && c->weights.n * groups < MANY &&
+                       (!info->caps.is_host || info->caps.is_emulated);
     uint64_t teams = is_together ? 1 : WARPS;
     uint64_t blocks = c->is_back ? (depth + 8 * EIGHTS - 1) / (8 * EIGHTS)
                                  : (c->weights.n * groups + teams - 1) / teams;

@@ -45,10 +45,34 @@ static inline void load_eight(f32 *v, const X *row, i64 step, u32 k, u32 depth)
         v[e] = isnan(v[e]) ? 0.0f : v[e];
 }
 
-static inline i32 quantised(f32 v, f32 scale, f32 zero, f32 low)
+typedef struct levels { // of a group
+    f32 scale, inverse, zero, low;
+} levels;
+
+static inline levels levels_of(f32 scale, f32 zero, f32 low)
 {
-    f32 q = scale > 0.0f ? rint(v / scale) + zero : zero;
-    return (i32)clamp(q, low, LEAST + MOST);
+    bool is_usual = scale > 0x1p-100f && scale < 0x1p100f;
+    return (levels){scale, is_usual ? 1.0f / scale : 0.0f, zero, low};
+}
+
+static inline i32 quantised(f32 v, levels l)
+{
+    f32 q = l.scale > 0.0f ? rint(v / l.scale) + l.zero : l.zero;
+    return (i32)clamp(q, l.low, LEAST + MOST);
+}
+
+// Eight of them. A product with the inverse is off by less than a ten-thousandth: only where it is that close to the middle
+// between two integers it takes a division to know which one. Added to 1.5 * 2^23 it is rounded, and the integer is the sum's last bits.
+static inline void quantise_eight(i32 *q, const f32 *v, levels l)
+{
+    const f32 base = 12582912.0f;
+#pragma unroll
+    for (u32 e = 0; e < 8; e++) {
+        f32 near = clamp(v[e] * l.inverse, l.low - l.zero, LEAST + MOST - l.zero), sum = near + base;
+        q[e] = (i32)(bits_f32(sum) - bits_f32(base)) + (i32)l.zero;
+        if (!(l.inverse > 0.0f && fabs(near - (sum - base)) < 0.4999f))
+            q[e] = quantised(v[e], l);
+    }
 }
 
 kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *restrict weight, SCALE *restrict scale,
@@ -67,7 +91,7 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
     u64 count = (u64)l.layers[0].n * groups;
     u32 team = TOGETHER ? 0 : warp(), own = TOGETHER ? thread_x() : lane();
     for (u64 at = (u64)block_x() * TEAMS + team; at < count; at += (u64)grid_dim_x() * TEAMS) {
-        u32 row = (u32)(at / groups), group = (u32)(at % groups), begin = group << l.group_shift;
+        u32 row = (u32)(groups == 1 ? at : at / groups), group = (u32)(at - (u64)row * groups), begin = group << l.group_shift;
         u32 end = group + 1 == groups ? length : begin + size;
         const X *from = x + (i64)row * l.x[0];
         f32 low = 0.0f, high = 0.0f;
@@ -100,21 +124,24 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
         if (own == 0)
             scale[(i64)row * l.layers[0].scale[0] + (i64)group * l.layers[0].scale[1]] = stored;
         weight_t *to = weight + (i64)row * l.layers[0].weight;
+        levels of = levels_of(s, z, least);
         for (u32 k = begin + own * 8; k < end; k += LANES * 8) {
             f32 v[8];
+            i32 q[8];
             load_eight(v, from, l.x[1], k, l.k);
+            quantise_eight(q, v, of);
 #ifdef WEIGHT_i4
             u32 word = 0;
 #    pragma unroll
             for (u32 e = 0; e < 8; e++)
                 if (k + e < l.k)
-                    word |= (u32)quantised(v[e], s, z, least) << (e / 2 + e % 2 * 4) * 4;
+                    word |= (u32)q[e] << (e / 2 + e % 2 * 4) * 4;
             to[k / 8] = word;
 #else
             u32 words[2] = {0, 0};
 #    pragma unroll
             for (u32 e = 0; e < 8; e++)
-                words[e / 4] |= (u32)(u8)quantised(v[e], s, z, least) << e % 4 * 8;
+                words[e / 4] |= (u32)(u8)q[e] << e % 4 * 8;
             if (W_PACKED && k + 8 <= l.k) {
                 *(u32x2 *)(void *)(to + k) = (u32x2){words[0], words[1]};
             } else {

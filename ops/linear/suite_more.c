@@ -259,6 +259,58 @@ static int check_bytes(kiln *k, int *passed)
     return !is_right;
 }
 
+// --- rounding
+// Numbers at and beside the middle between two integers become what a division says.
+static int check_rounding(kiln *k, int *passed)
+{
+    enum { COUNT_OF = 1512 };
+    static float x[COUNT_OF];
+    static int8_t got[COUNT_OF];
+    kiln_buffer *numbers = NULL, *bytes = NULL, *scales = NULL;
+    kiln_status status = kiln_buffer_new(k, KILN_F32, COUNT_OF, &numbers);
+    if (!status)
+        status = kiln_buffer_new(k, KILN_I8, COUNT_OF, &bytes);
+    if (!status)
+        status = kiln_buffer_new(k, KILN_F32, 1, &scales);
+    int failed = 0;
+    for (uint32_t trial = 0; trial < 4 && !status && !failed; trial++) {
+        const float most = trial == 0 ? 127.0f : trial == 1 ? 100.0f : trial == 2 ? 1e-5f : 1e-42f;
+        const float scale = most / 127.0f;
+        x[0] = most;
+        for (uint32_t i = 1; i < COUNT_OF; i++) {
+            float middle = ((float)((int)(i / 6) - 126) + 0.5f) * scale;
+            x[i] = i % 6 < 3 ? nextafterf(middle, i % 3 == 0   ? -INFINITY
+                                                  : i % 3 == 1 ? middle
+                                                               : INFINITY)
+                             : middle * (1.0f + (float)((int)(i % 6) - 4) * 0x1p-22f);
+        }
+        status = kiln_write(numbers, 0, x, COUNT_OF);
+        if (!status)
+            status = kiln_quantise_weights(
+                k, &(kiln_quantise_weights_desc){.x = KILN_VIEW(numbers, 1, COUNT_OF),
+                                                 .weight = KILN_VIEW(bytes, 1, COUNT_OF),
+                                                 .scale = KILN_VIEW(scales, 1)});
+        if (!status)
+            status = kiln_read(bytes, 0, got, COUNT_OF);
+        for (uint32_t i = 0; i < COUNT_OF && !status; i++) {
+            float q = rintf(x[i] / scale);
+            q = q < -127 ? -127 : q > 127 ? 127 : q;
+            if (got[i] == (int8_t)q)
+                continue;
+            printf("linear: %a is quantised as %d, not %d\n", (double)x[i], got[i], (int)q);
+            failed++;
+            break;
+        }
+    }
+    if (status)
+        printf("linear: %s\n", kiln_last_error(k)->text);
+    kiln_buffer_free(numbers);
+    kiln_buffer_free(bytes);
+    kiln_buffer_free(scales);
+    *passed += !status && !failed;
+    return status || failed;
+}
+
 // --- refusals
 static int refused(kiln *k, const kiln_linear_desc *d, const char *wanted)
 {
@@ -356,5 +408,6 @@ int suite_linear_more(kiln *k, int *passed)
     failed += check_three(k, true, passed);
     failed += check_three(k, false, passed);
     failed += check_bytes(k, passed);
+    failed += check_rounding(k, passed);
     return failed + check_refusals(k, passed);
 }
