@@ -25,7 +25,14 @@ PACK(X, 8)
 #    define HALF  127.0f
 #endif
 
-// The numbers of a row from number k on; those behind `depth` and NaN count as 0.
+// NaN counts as 0.
+static inline f32 number(const X *row, i64 step, u32 k)
+{
+    f32 v = pack_get(X, row[(i64)k * step]);
+    return isnan(v) ? 0.0f : v;
+}
+
+// The numbers of a row from number k on; those behind `depth` count as 0, too.
 static inline void load_eight(f32 *v, const X *row, i64 step, u32 k, u32 depth)
 {
     if (X_PACKED && k + 8 <= depth) {
@@ -61,18 +68,40 @@ static inline i32 quantised(f32 v, levels l)
     return (i32)clamp(q, l.low, LEAST + MOST);
 }
 
-// Eight of them. A product with the inverse is off by less than a ten-thousandth: only where it is that close to the middle
-// between two integers it takes a division to know which one. Added to 1.5 * 2^23 it is rounded, and the integer is the sum's last bits.
-static inline void quantise_eight(i32 *q, const f32 *v, levels l)
+// Bits of weight e of eight, from which one on.
+static inline u64 bits_at(i32 q, u32 e)
+{
+#ifdef WEIGHT_i4
+    return (u64)(u32)q << (e / 2 + e % 2 * 4) * 4;
+#else
+    return (u64)(u8)q << e * 8;
+#endif
+}
+
+// Eight weights of a row from number k on. A product with the inverse is off by less than a ten-thousandth: only where it is that
+// close to the middle between two integers it takes a division to know which one. Added to 1.5 * 2^23 it is rounded, and the
+// integer is the sum's last bits.
+static inline u64 quantise_eight(const X *row, i64 step, u32 k, u32 depth, levels l)
 {
     const f32 base = 12582912.0f;
+    bool is_certain = l.inverse > 0.0f;
+    f32 v[8];
+    u64 all = 0;
+    load_eight(v, row, step, k, depth);
 #pragma unroll
     for (u32 e = 0; e < 8; e++) {
         f32 near = clamp(v[e] * l.inverse, l.low - l.zero, LEAST + MOST - l.zero), sum = near + base;
-        q[e] = (i32)(bits_f32(sum) - bits_f32(base)) + (i32)l.zero;
-        if (!(l.inverse > 0.0f && fabs(near - (sum - base)) < 0.4999f))
-            q[e] = quantised(v[e], l);
+        is_certain = is_certain && fabs(near - (sum - base)) < 0.4999f;
+        if (k + e < depth)
+            all |= bits_at((i32)(bits_f32(sum) - bits_f32(base)) + (i32)l.zero, e);
     }
+    if (is_certain)
+        return all;
+    all = 0;
+#pragma unroll 1
+    for (u32 e = 0; e < 8 && k + e < depth; e++)
+        all |= bits_at(quantised(number(row, step, k + e), l), e);
+    return all;
 }
 
 kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *restrict weight, SCALE *restrict scale,
@@ -126,29 +155,17 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
         weight_t *to = weight + (i64)row * l.layers[0].weight;
         levels of = levels_of(s, z, least);
         for (u32 k = begin + own * 8; k < end; k += LANES * 8) {
-            f32 v[8];
-            i32 q[8];
-            load_eight(v, from, l.x[1], k, l.k);
-            quantise_eight(q, v, of);
+            u64 all = quantise_eight(from, l.x[1], k, l.k, of);
 #ifdef WEIGHT_i4
-            u32 word = 0;
-#    pragma unroll
-            for (u32 e = 0; e < 8; e++)
-                if (k + e < l.k)
-                    word |= (u32)q[e] << (e / 2 + e % 2 * 4) * 4;
-            to[k / 8] = word;
+            to[k / 8] = (u32)all;
 #else
-            u32 words[2] = {0, 0};
-#    pragma unroll
-            for (u32 e = 0; e < 8; e++)
-                words[e / 4] |= (u32)(u8)q[e] << e % 4 * 8;
             if (W_PACKED && k + 8 <= l.k) {
-                *(u32x2 *)(void *)(to + k) = (u32x2){words[0], words[1]};
+                *(u32x2 *)(void *)(to + k) = (u32x2){(u32)all, (u32)(all >> 32)};
             } else {
 #    pragma unroll
                 for (u32 e = 0; e < 8; e++)
                     if (k + e < l.k)
-                        to[k + e] = (i8)(u8)(words[e / 4] >> e % 4 * 8);
+                        to[k + e] = (i8)(u8)(all >> e * 8);
             }
 #endif
         }
