@@ -192,66 +192,47 @@ static uint64_t few_bytes(const kiln_gguf_matmul_desc *d)
 // How stream.c is launched.
 typedef struct stream_plan {
     uint32_t stages;   // of its ring; 0: it is impossible
-    uint32_t resident; // blocks of a multiprocessor
+    uint32_t elements; // of a row that a warp has at a time
     residents stay;
 } stream_plan;
 
-// Are two blocks better than one on each of so many multiprocessors? Warps of the other one work
-// while those of the one wait, but the tiles must not leave more of them idle.
-static bool is_better_twice(uint64_t tiles, uint64_t multiprocessors)
-{
-    uint64_t once = ceil_div(tiles, multiprocessors), twice = ceil_div(tiles, multiprocessors * 2);
-    return tiles > multiprocessors && twice * 2 * 9 <= once * 10;
-}
-
-// Rows must be such that pieces of 2048 elements are copied at once, and x must fit beside the
+// Rows must be such that what all warps take of them is copied at once, and x must fit beside the
 // ring.
 static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
                                   const gguf_row *row, const kiln_device_info *info)
 {
-    enum { WARPS = 16, ROWS = 16, UNIT = 128, TURN = WARPS * UNIT, MOST_SPLITS = 8 };
-    enum { WANTED_RING = 72 << 10, MOST_STAGES = 4, STATIC_BYTES = 1 << 10 };
-    enum { MUCH_OF_X = 48 << 10, ENOUGH_SPLITS = 2 };
+    enum { WARPS = 16, ROWS = 16, MOST_SPLITS = 8, LEAST_STAGES = 2, MOST_STAGES = 4 };
+    enum { MUCH_OF_X = 48 << 10, ENOUGH_SPLITS = 2, STATIC_BYTES = 1 << 10 };
     uint32_t size = row->format.block_size, block = row->format.block_bytes, splits = 1;
     uint64_t depth = d->x.sizes[1], rows = few_rows(d->x.sizes[0]), sums = ROWS * rows * 4;
-    uint64_t tiles = ceil_div(d->weight.sizes[0], ROWS), turns = ceil_div(depth, TURN);
-    uint64_t stage = ((TURN / size * block / 16) | 1) * 16 * ROWS;
+    // The warps have whole blocks; with one row of x and blocks of 32 a longer ring is better.
+    stream_plan p = {.elements = depth % 256 || (size == 32 && rows == 1) ? 128 : 256};
+    uint64_t turn = WARPS * p.elements, stage = ((turn / size * block / 16) | 1) * 16 * ROWS;
+    uint64_t tiles = ceil_div(d->weight.sizes[0], ROWS), turns = ceil_div(depth, turn);
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
     uint64_t batches = 2 * (rows <= 2 ? 8 : 16 / rows); // tiles whose sums the warps keep
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
-    stream_plan p = {0};
-    if (depth % UNIT || !depth || depth / size * block % 16 ||
+    if (depth % p.elements || !depth || depth / size * block % 16 ||
         (d->weight.sizes[0] > 1 && kiln_view_stride(d->weight, 0) % 16))
         return p;
-    uint32_t wanted = (uint32_t)ceil_div(WANTED_RING, stage);
-    wanted = wanted > MOST_STAGES ? MOST_STAGES : wanted;
-    // Two blocks of a multiprocessor: half of the shared memory each, less what the system takes.
-    uint64_t x_bytes = turns * WARPS * rows * (UNIT * 2 + 8 * 4) + batches * WARPS * sums;
-    uint64_t half = k->caps.shared_bytes / 2 - 2 * STATIC_BYTES;
-    uint64_t fitting = x_bytes < half ? (half - x_bytes) / stage : 0;
-    if (fitting >= 2 && is_better_twice(tiles, sms)) {
-        p.resident = 2;
-        p.stages = fitting > MOST_STAGES ? MOST_STAGES : (uint32_t)fitting;
-        p.stay = (residents){.splits = 1, .bytes = (size_t)(x_bytes + p.stages * stage)};
-        return p;
-    }
-    p.resident = 1;
     for (;; splits *= 2) {
         // Clusters may leave a quarter of the multiprocessors without one.
         uint64_t clusters = sms * 3 / 4 > splits ? sms * 3 / 4 / splits : 1;
         uint64_t own = splits > 1 ? ceil_div(tiles, clusters) * sums : 0;
         // x, and sums of its groups: at most eight of f32 for 128 elements
-        p.stay.bytes = (size_t)(ceil_div(turns, splits) * WARPS * rows * (UNIT * 2 + 8 * 4) +
-                                batches * WARPS * sums + wanted * stage);
+        uint64_t rest = ceil_div(turns, splits) * turn * rows * 9 / 4 + batches * WARPS * sums;
+        uint64_t room = rest + own + STATIC_BYTES;
+        uint64_t stages = room < k->caps.shared_bytes ? (k->caps.shared_bytes - room) / stage : 0;
         bool has_few = tiles * splits * 2 <= sms && turns >= 2 * splits;
-        bool fits = p.stay.bytes + own + STATIC_BYTES <= k->caps.shared_bytes;
         // All multiprocessors read x at the same time, which takes long.
-        bool has_much = ceil_div(turns, splits) * TURN * rows * 2 > MUCH_OF_X && turns > splits;
+        bool has_much = ceil_div(turns, splits) * turn * rows * 2 > MUCH_OF_X && turns > splits;
         bool is_enough = !has_few && (!has_much || splits >= ENOUGH_SPLITS);
-        if (!can_split || splits == MOST_SPLITS || (fits && is_enough)) {
-            p.stages = fits ? wanted : 0;
-            p.stay.splits = splits;
-            p.stay.tile_bytes = splits > 1 ? (size_t)sums : 0;
+        if (!can_split || splits == MOST_SPLITS || (stages >= LEAST_STAGES && is_enough)) {
+            stages = stages > MOST_STAGES ? MOST_STAGES : stages < LEAST_STAGES ? 0 : stages;
+            p.stages = (uint32_t)stages;
+            p.stay = (residents){.splits = splits,
+                                 .bytes = (size_t)(rest + stages * stage),
+                                 .tile_bytes = splits > 1 ? (size_t)sums : 0};
             return p;
         }
     }
@@ -303,8 +284,7 @@ static kiln_gguf_kernel kernel_of(kiln *k, const kiln_gguf_matmul_desc *d, const
 
 static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
 {
-    // Of a multiprocessor's shared memory: it has one block, or two.
-    enum { MORE_THAN_HALF = 120 << 10, MORE_THAN_A_THIRD = 80 << 10 };
+    enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
     sizes s = {.m = d->x.sizes[0],
                .n = d->weight.sizes[0],
                .units = d->x.sizes[1] / GGUF_UNIT,
@@ -343,12 +323,13 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         blocks = ceil_div(s.n, rows);
     } else if (kernel == KILN_GGUF_FEW && plan.stages) {
         r.program = &streamed;
-        r.shared_bytes = plan.resident > 1 ? MORE_THAN_A_THIRD : MORE_THAN_HALF;
+        r.shared_bytes = MORE_THAN_HALF;
         op_set(&r, IN, kiln_view_type(d->x));
         op_set(&r, XR, few_rows(s.m));
         op_set(&r, SPLITS, plan.stay.splits);
         op_set(&r, STAGES, plan.stages);
-        op_set(&r, RESIDENT, plan.resident);
+        op_set(&r, ELEMENTS, plan.elements);
+        op_set(&r, BULK, k->caps.has_clusters || (info->caps.is_emulated && s.n % 2 == 0));
         blocks = ceil_div(s.n, 16) * plan.stay.splits;
         stay = plan.stay;
     } else if (kernel == KILN_GGUF_FEW) {

@@ -42,6 +42,24 @@ enum { MIDDLE = 32 };
 enum { MIDDLE = 0 };
 #endif
 
+// With RAW_LEVELS (a macro of the file that includes this) levels are multiplied as their bits are, and who adds up the products takes off
+// what they are too large by: OVER times the sum of x. Of f16 they are those of a number below 2^-14, the level times 2^-24, which
+// scales take back, or, of small blocks, the end of all sums (RAISED); upper nibbles count 16 times as much, and where they share a scale with lower ones (IS_SPLIT) step 1 has
+// sums of its own. Bytes of q8_0 have one bit too many for bf16.
+#ifndef RAW_LEVELS
+enum { OVER = 0, IS_SPLIT = 0 };
+#    define SHRUNK 1.0f
+#    define UPPER  1.0f
+#elif defined(IN_bf16)
+enum { OVER = BLOCK == 8 ? 0 : 128 + MIDDLE, IS_SPLIT = 0 };
+#    define SHRUNK 1.0f
+#    define UPPER  1.0f
+#else
+enum { OVER = MIDDLE, IS_SPLIT = BLOCK == 2 || BLOCK == 3 };
+#    define SHRUNK 0x1p24f
+#    define UPPER  0.0625f // of what an upper nibble counts
+#endif
+
 enum {
     STAGE = 256,
     SETS = SIZE == 32 ? 8 : 4,
@@ -49,6 +67,12 @@ enum {
     GRANULES = STEPS / 2,
     GROUPS = STEPS / GROUP_STEPS
 };
+
+#ifdef IS_SMALL
+#    define RAISED SHRUNK
+#else
+#    define RAISED 1.0f
+#endif
 
 // --- levels to pairs
 static inline u32 low_nibbles(u32 word)
@@ -61,12 +85,14 @@ static inline u32 high_nibbles(u32 word)
     return word >> 4 & 0x0f0f0f0fu;
 }
 
-// Four levels as two pairs of x's type: 0 and 2, 1 and 3. What is MIDDLE becomes 0.
+// Four levels as two pairs of x's type: 0 and 2, 1 and 3. What is MIDDLE becomes 0, but for RAW_LEVELS.
 static inline void put_levels(u32 *pairs, u32 levels, u32 lift)
 {
     EACH(i, 2) {
-        u32 bits = (levels >> i * 8 & 0x00ff00ffu) | lift;
-#ifdef IN_bf16
+        u32 bits = (i == 0 ? levels & 0x00ff00ffu : permute_bytes(levels, 0, 0x4341u)) | lift;
+#if defined(RAW_LEVELS) && !(defined(IN_bf16) && BLOCK == 8)
+        pairs[i] = bits;
+#elif defined(IN_bf16)
         if (MIDDLE < 128) {
             bf16x2 v = sub2((bf16x2){bf16_from_bits((u16)bits), bf16_from_bits((u16)(bits >> 16))},
                             to_bf16x2(128.0f + MIDDLE, 128.0f + MIDDLE));
@@ -90,6 +116,11 @@ static inline void put_nibbles(u32 *low, u32 *high, u32 word, u32 lift)
 #ifdef IN_bf16
     put_levels(low, low_nibbles(word), lift);
     put_levels(high, high_nibbles(word), lift);
+#elif defined(RAW_LEVELS)
+    EACH(i, 2) {
+        low[i] = word >> i * 8 & 0x000f000fu;
+        high[i] = word >> i * 8 & 0x00f000f0u;
+    }
 #else
     EACH(i, 2) { // an upper nibble counts 16 times as much
         u32 under = (word >> i * 8 & 0x000f000fu) | lift, over = (word >> i * 8 & 0x00f000f0u) | lift;
@@ -109,10 +140,32 @@ static inline f32 times_byte(f32 d, u32 word, u32 which, f32 middle)
     return fma(d, f32_from_bits(permute_bytes(word, 0x47000000u, 0x7404u | which << 4)), d * (-32768.0f - middle));
 }
 
+// Are the levels of group g of a set upper nibbles?
+static inline bool is_upper(u32 g)
+{
+    return (BLOCK == 12 && g == 1) || (BLOCK == 14 && g >= 2);
+}
+
 typedef struct set { // a lane's part of a row, decoded
     u32 pairs[STEPS][2];
     f32 scale[GROUPS], offset[GROUPS];
 } set;
+
+#ifdef IS_SMALL
+// `count` words of block s of the blocks at b, behind its head and `at` bytes, a multiple of four. With RAW_LEVELS b is one, too: the
+// words of every second block are whole ones then.
+static inline void block_words_at(u32 *to, const u8 *b, u32 s, u32 head, u32 at, u32 count)
+{
+#    ifdef RAW_LEVELS
+    if ((s * BYTES + head) % 4 == 0) {
+        EACH(i, count)
+            to[i] = *(const u32 *)(const void *)(b + (s * BYTES + head + at) + i * 4);
+        return;
+    }
+#    endif
+    words_at(to, b + s * BYTES, head + at, count);
+}
+#endif
 
 // Set s of the 256 elements at b, for lane q of four.
 static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
@@ -122,13 +175,13 @@ static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
     const u8 *own = b + s * BYTES;
     u32 word[2] = {0, 0};
     to.scale[0] = half_of(short_at(own, 0));
-    to.offset[0] = HAS_OFFSET ? half_of(short_at(own, 2)) : 0.0f;
+    to.offset[0] = HAS_OFFSET ? half_of(short_at(own, 2)) * (1.0f / RAISED) : 0.0f;
 #    if BLOCK == 8
-    words_at(word, own, 2 + q * 8, 2);
+    block_words_at(word, b, s, 2, q * 8, 2);
     put_levels(to.pairs[0], word[0] ^ 0x80808080u, lift);
     put_levels(to.pairs[1], word[1] ^ 0x80808080u, lift);
 #    else
-    words_at(word, own, HEAD + (FIVE ? 4 : 0) + q * 4, 1);
+    block_words_at(word, b, s, HEAD + (FIVE ? 4 : 0), q * 4, 1);
     if (FIVE) { // element e has bit e
         put_levels(to.pairs[0], low_nibbles(word[0]) | spread(own[HEAD + q / 2] >> q % 2 * 4) << 4, lift);
         put_levels(to.pairs[1], high_nibbles(word[0]) | spread(own[HEAD + 2 + q / 2] >> q % 2 * 4) << 4, lift);
@@ -147,7 +200,7 @@ static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
     u32 lows = is_low ? x.s[1] & 0x3f3fu : (x.s[2] >> 4 & 0x0f0fu) | (x.s[1] >> 2 & 0x3030u);
     f32 d = half_of(x.d), least = half_of(x.d >> 16);
     EACH(r, 2) {
-        to.scale[r] = times_byte(d, scales, r, 0.0f);
+        to.scale[r] = times_byte(d * (is_upper(r) ? SHRUNK * UPPER : SHRUNK), scales, r, 0.0f);
         to.offset[r] = times_byte(-least, lows, r, 0.0f);
     }
     EACH(i, 2) {
@@ -163,7 +216,7 @@ static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
     f32 d = half_of(x.d);
     u32 scales[2] = {x.s[0] ^ 0x80808080u, x.s[1] ^ 0x80808080u}, high = x.high[0];
     EACH(r, 4)
-        to.scale[r] = times_byte(d, scales[r / 2], r % 2 * 2 + s % 2, 128.0f);
+        to.scale[r] = times_byte(d * (is_upper(r) ? SHRUNK * UPPER : SHRUNK), scales[r / 2], r % 2 * 2 + s % 2, 128.0f);
 #        ifdef IN_bf16
     EACH(r, 4) {
         u32 levels = r < 2 ? low_nibbles(x.q[r % 2]) : high_nibbles(x.q[r % 2]);
@@ -174,19 +227,24 @@ static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
         EACH(i, 2) { // an upper nibble counts 16 times as much; the two bits above it come out of the same word as those below
             u32 word = x.q[r] >> i * 8, bits = i ? high >> (4 + r * 2) : high << (4 - r * 2);
             u32 under = (word & 0x000f000fu) | ((bits & 0x00300030u) | lift), over = (word & 0x00f000f0u) | ((bits & 0x03000300u) | lift);
+#            ifdef RAW_LEVELS
+            to.pairs[r][i] = under;
+            to.pairs[2 + r][i] = over;
+#            else
             f16x2 a = sub2((f16x2){f16_from_bits((u16)under), f16_from_bits((u16)(under >> 16))},
                            to_f16x2(1024.0f + MIDDLE, 1024.0f + MIDDLE));
             f16x2 b = fma2((f16x2){f16_from_bits((u16)over), f16_from_bits((u16)(over >> 16))}, to_f16x2(0.0625f, 0.0625f),
                            to_f16x2(-64.0f - MIDDLE, -64.0f - MIDDLE));
             to.pairs[r][i] = bits_f16(a.x) | (u32)bits_f16(a.y) << 16;
             to.pairs[2 + r][i] = bits_f16(b.x) | (u32)bits_f16(b.y) << 16;
+#            endif
         }
 #        endif
 #    elif BLOCK == 10
     f32 d = half_of(x.d), least = half_of(x.d >> 16);
     EACH(r, 4) {
         u32 both = x.s[r / 2] >> (r % 2 * 16 + s % 2 * 8);
-        to.scale[r] = d * (f32)(both & 15u);
+        to.scale[r] = d * SHRUNK * (f32)(both & 15u);
         to.offset[r] = -(least * (f32)(both >> 4 & 15u));
         put_levels(to.pairs[r], x.q[0] >> r * 2 & 0x03030303u, lift);
     }
@@ -195,7 +253,7 @@ static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
     EACH(r, 4) {
         u32 low = x.s[r / 2] >> (r % 2 * 16 + s % 2 * 8 + s / 2 * 4) & 15u;
         u32 top = x.s[2] >> (r % 2 * 16 + s % 2 * 8 + s / 2 * 4 + r / 2 * 2) & 3u;
-        to.scale[r] = d * (f32)((i32)(low | top << 4) - 32);
+        to.scale[r] = d * SHRUNK * (f32)((i32)(low | top << 4) - 32);
         put_levels(to.pairs[r], (x.q[0] >> r * 2 & 0x03030303u) | (x.high[0] >> (s / 2 * 4 + r) & 0x01010101u) << 2, lift);
     }
 #    endif

@@ -1,11 +1,12 @@
 // out[m, n] = x[m, :] * weights[n, :] for at most eight rows of x of f16 or bf16, at the speed at which memory gives the
-// weights: sm_80 and later. Blocks stay: RESIDENT for each multiprocessor, or clusters of SPLITS of them, which have parts of
+// weights: sm_80 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of
 // K (sm_90).
 //
-// A tile is 16 rows of weights, the rows of mma; x is its columns. Some warps, the producers, copy all rows of one tile after
-// the other into a ring of stages, 2048 elements of each row at a time. Each of the other warps has 128 of them, a unit.
+// A tile is 16 rows of weights, the rows of mma; x is its columns. One warp, which asks the copy engine (BULK, sm_90), or some,
+// the producers, bring all rows of one tile after the other into a ring of stages. Each of the other warps has ELEMENTS of each
+// row, a unit.
 // Levels, which are small integers, are exact in x's type; scales are applied to sums in f32, and offsets to sums of x
-// that each warp makes once. The sums of the warps are added in order when a tile ends, while the ring holds what comes next.
+// that each warp makes once. So is what the levels are too large by (RAW_LEVELS in sets.h). The sums of the warps are added in order when a tile ends, while the ring holds what comes next.
 //
 // Rows of weights start at multiples of 16 bytes and have a multiple of 16; K is a multiple of 128; x is packed.
 #include <kiln/overlap.h>
@@ -15,25 +16,27 @@
 tune(XR, 1, 2, 4, 8); // rows of x in shared memory; lanes that have none of their own repeat them
 tune(SPLITS, 1, 2, 4, 8);
 tune(STAGES, 4, 2, 3);
-tune(RESIDENT, 1, 2); // blocks of a multiprocessor
+tune(ELEMENTS, 128, 256); // of a unit
+tune(BULK, 0, 1);
 KERNEL_OVERLAPS
+#define RAW_LEVELS
 #include "sets.h"
 
 enum {
-    WARPS = 16,    // without the producers
-    PRODUCERS = RESIDENT > 1 ? 2 : 4, // warps
+    WARPS = 16,               // without the producers
+    PRODUCERS = BULK ? 1 : 4, // warps
     ROWS = 16,     // of a tile
     EACH_ROWS = ROWS / PRODUCERS,
-    ELEMENTS = 128, // of a unit
-    UNIT_SETS = SETS / 2,
-    HALVES = SIZE == 32 ? 1 : 2, // of a block
+    UNIT_SETS = SETS * ELEMENTS / 256,
+    HALVES = SIZE == 32 || ELEMENTS == 256 ? 1 : 2, // of a block
     UNIT_GROUPS = UNIT_SETS * GROUPS,
     TURN = WARPS * ELEMENTS,
     TURN_BYTES = TURN / SIZE * BYTES,
     PITCH = (TURN_BYTES / 16 | 1) * 16, // an odd number of granules: rows lie on different banks
     STAGE_BYTES = ROWS * PITCH,
     X_BYTES = ELEMENTS * XR * 2,                           // of a unit
-    GROUP_BYTES = HAS_OFFSET ? UNIT_GROUPS * XR * 4 : 0, // of a unit: sums of x
+    HAS_SUMS = HAS_OFFSET || OVER > 0,
+    GROUP_BYTES = HAS_SUMS ? UNIT_GROUPS * XR * 4 : 0, // of a unit: sums of x
     SUMS = ROWS * XR, // of a tile
     PARTS_AT = STAGES * STAGE_BYTES,
     BATCH = XR <= 2 ? 8 : 16 / XR, // tiles whose sums are added at a time
@@ -61,14 +64,16 @@ static inline work work_of(const struct sizes *s, u32 split)
     return w;
 }
 
-typedef struct rows { // of a tile and a producer, in memory: from the block's part of K on
-    const u8 *at[EACH_ROWS];
+enum { KEPT = BULK ? 1 : EACH_ROWS };
+
+typedef struct rows { // of a tile and a producer, in memory: from the block's part of K on; BULK: the first one
+    const u8 *at[KEPT];
 } rows;
 
 static inline rows rows_of(const u8 *weight, const struct sizes *s, const work *w, u32 tile)
 {
     rows of;
-    EACH(r, EACH_ROWS) {
+    EACH(r, KEPT) {
         u64 row = min((u64)tile * ROWS + (warp() - WARPS) + r * PRODUCERS, s->n - 1);
         of.at[r] = weight + (row * (u64)s->w_row + (u64)(w->begin / WARPS) * TURN_BYTES);
     }
@@ -78,7 +83,7 @@ static inline rows rows_of(const u8 *weight, const struct sizes *s, const work *
 // A producer's rows of a turn, `bytes` of each from byte `at` on, to a stage.
 static inline void copy_turn(u8 *to, const rows *of, u32 at, u32 bytes)
 {
-    EACH(r, EACH_ROWS) {
+    EACH(r, KEPT) {
         const u8 *from = of->at[r] + (u64)at;
         u8 *place = to + (warp() - WARPS + r * PRODUCERS) * PITCH;
         EACH(i, (TURN_BYTES + 511) / 512)
@@ -87,9 +92,27 @@ static inline void copy_turn(u8 *to, const rows *of, u32 at, u32 bytes)
     }
 }
 
+// The same by the copy engine, which one lane asks; `full` counts the bytes. Places of rows behind the last keep what they had: that
+// makes no result.
+static inline void bulk_turn(u8 *to, mbarrier *full, const rows *of, const struct sizes *s, u32 tile, u32 at, u32 bytes)
+{
+    u32 count = (u32)min((u64)ROWS, s->n - (u64)tile * ROWS);
+    if (!elect_one())
+        return;
+    mbarrier_arrive_expect(full, count * bytes);
+    const u8 *from = of->at[0] + (u64)at;
+    if (bytes > 0)
+#pragma unroll 4
+        for (u32 r = 0; r < count; r++) {
+            bulk_load(to, from, bytes, full);
+            to += PITCH;
+            from += (u64)s->w_row;
+        }
+}
+
 // x of units `first`, `first` + WARPS … of the block, by one warp; what is behind the last row is zeros. The loads of several
 // units are under way together.
-enum { X_ITEMS = 16 * XR, X_EACH = (X_ITEMS + 31) / 32, X_UNITS = XR < 8 ? 4 : 2 };
+enum { X_ROW = ELEMENTS / 8, X_ITEMS = X_ROW * XR, X_EACH = (X_ITEMS + 31) / 32, X_UNITS = X_EACH > 4 ? 1 : X_EACH > 2 ? 2 : 4 };
 
 static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u32 begin, u32 first, u32 count)
 {
@@ -97,9 +120,9 @@ static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u32 begin, u3
     EACH(n, X_UNITS) {
         u32 number = first + n * WARPS, unit = begin + number;
         EACH(i, X_EACH) {
-            u32 at = i * 32 + lane(), r = at / 16, q = at % 4, g = at / 4 % GRANULES, s = at % 16 / (4 * GRANULES);
-            u32x2 from = SIZE == 32 ? fours_of(s, g, q) : fours_of(unit % 2 * UNIT_SETS + s, g, q);
-            u64 base = SIZE == 32 ? (u64)unit * ELEMENTS : (u64)(unit / 2) * STAGE;
+            u32 at = i * 32 + lane(), r = at / X_ROW, q = at % 4, g = at / 4 % GRANULES, s = at % X_ROW / (4 * GRANULES);
+            u32x2 from = HALVES == 1 ? fours_of(s, g, q) : fours_of(unit % 2 * UNIT_SETS + s, g, q);
+            u64 base = HALVES == 1 ? (u64)unit * ELEMENTS : (u64)(unit / 2) * STAGE;
             EACH(half, 2) {
                 fours[n][i][half] = (u32x2){0, 0};
                 if (number < count && at < X_ITEMS && r < m)
@@ -111,7 +134,7 @@ static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u32 begin, u3
     EACH(n, X_UNITS) {
         u32 number = first + n * WARPS;
         EACH(i, X_EACH) {
-            u32 at = i * 32 + lane(), r = at / 16, in_row = at % 16;
+            u32 at = i * 32 + lane(), r = at / X_ROW, in_row = at % X_ROW;
             u32x2 a = fours[n][i][0], b = fours[n][i][1];
             u32x4 all = {permute_bytes(a.x, a.y, 0x5410u), permute_bytes(a.x, a.y, 0x7632u), permute_bytes(b.x, b.y, 0x5410u),
                          permute_bytes(b.x, b.y, 0x7632u)};
@@ -130,7 +153,7 @@ static inline f32 number_of(u16 bits)
 #endif
 }
 
-// The sums of x of a unit's groups, [group][row], by the warp that keeps it.
+// The sums of x of a unit's groups, [group][row], by the warp that keeps it; without offsets as they are added to the products.
 static inline void keep_group_sums(f32 *to, const u8 *x)
 {
     enum { ITEMS = UNIT_GROUPS * XR };
@@ -145,7 +168,7 @@ static inline void keep_group_sums(f32 *to, const u8 *x)
                     sum += number_of((u16)v);
                     sum += number_of((u16)(v >> 16));
                 }
-            to[at] = sum;
+            to[at] = HAS_OFFSET ? sum : sum * (-(f32)OVER / SHRUNK);
         }
     }
 }
@@ -154,23 +177,32 @@ static inline void keep_group_sums(f32 *to, const u8 *x)
 static inline void add_set(f32 *sums, const set *a, const set *b, const u8 *x, const f32 *x_sums)
 {
     EACH(g, GROUPS) {
-        f32 part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        f32 column[2] = {0.0f, 0.0f};
+        if (HAS_SUMS) {
+            column[0] = x_sums[g * XR + lane() % 4 * 2 % XR];
+            column[1] = x_sums[g * XR + (lane() % 4 * 2 + 1) % XR];
+        }
+        f32 part[4] = {0.0f, 0.0f, 0.0f, 0.0f}, upper[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         EACH(i, GROUP_STEPS) {
             u32 step = g * GROUP_STEPS + i;
             u32x2 v = *(const u32x2 *)(const void *)(x + step / 2 * (XR * 64) + step % 2 * 8);
             u32 left[4] = {a->pairs[step][0], b->pairs[step][0], a->pairs[step][1], b->pairs[step][1]}, right[2] = {v.x, v.y};
-            MULTIPLY(part, left, right);
-        }
-        f32 column[2] = {0.0f, 0.0f};
-        if (HAS_OFFSET) {
-            column[0] = x_sums[g * XR + lane() % 4 * 2 % XR];
-            column[1] = x_sums[g * XR + (lane() % 4 * 2 + 1) % XR];
+            if (IS_SPLIT && i == 1)
+                MULTIPLY(upper, left, right);
+            else
+                MULTIPLY(part, left, right);
         }
         EACH(e, 4)
             if (XR > 1 || e % 2 == 0) { // one row of x is column 0
-                sums[e] = fma(e < 2 ? a->scale[g] : b->scale[g], part[e], sums[e]);
+                f32 scale = e < 2 ? a->scale[g] : b->scale[g], offset = e < 2 ? a->offset[g] : b->offset[g];
+                f32 all = part[e];
+                if (IS_SPLIT)
+                    all = fma(upper[e], UPPER, all);
+                if (HAS_SUMS && !HAS_OFFSET)
+                    all = is_upper(g) ? fma(column[e % 2], 1.0f / UPPER, all) : all + column[e % 2];
+                sums[e] = fma(scale, all, sums[e]);
                 if (HAS_OFFSET)
-                    sums[e] = fma(e < 2 ? a->offset[g] : b->offset[g], column[e % 2], sums[e]);
+                    sums[e] = fma(OVER > 0 ? fma(scale, -(f32)OVER, offset) : offset, column[e % 2], sums[e]);
             }
     }
 }
@@ -196,7 +228,7 @@ static inline void store(OUT *out,
 #    define STORE(tile, at, sum) store(out, &s, tile, at, sum)
 #endif
 
-kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(RESIDENT) void gguf_stream(const T *restrict x, const u8 *restrict w, OUT *restrict out,
+kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void gguf_stream(const T *restrict x, const u8 *restrict w, OUT *restrict out,
 #ifdef BIAS
                                        const BIAS *restrict bias,
 #endif
@@ -214,15 +246,28 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(RESIDENT) void
     if (is_producer) { // the first weights are on their way while the kernel before ends: a prefetch sees what that writes
         rows of = rows_of(w, &s, &job, job.first);
         u32 bytes = min(row_bytes, (u32)(STAGES * TURN_BYTES));
-        EACH(r, EACH_ROWS)
-            for (u32 at = lane() * 128; at < bytes; at += 32 * 128)
-                prefetch(of.at[r] + at);
+        if (BULK) {
+            const u8 *from = of.at[0];
+            u32 count = (u32)min((u64)ROWS, s.n - (u64)job.first * ROWS);
+            if (elect_one() && bytes > 0)
+#pragma unroll 4
+                for (u32 r = 0; r < count; r++) {
+                    bulk_prefetch(from, bytes);
+                    from += (u64)s.w_row;
+                }
+        } else {
+            EACH(r, KEPT)
+                for (u32 at = lane() * 128; at < bytes; at += 32 * 128)
+                    prefetch(of.at[r] + at);
+        }
     }
     if (thread_x() == 0) {
         EACH(i, STAGES) {
-            mbarrier_init(&full[i], 32 * PRODUCERS);
+            mbarrier_init(&full[i], BULK ? 1 : 32 * PRODUCERS);
             mbarrier_init(&empty[i], WARPS);
         }
+        if (BULK)
+            mbarrier_fence_init();
     }
     barrier();
     kernel_wait_previous();
@@ -234,23 +279,32 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(RESIDENT) void
             for (u32 turn = 0; turn < job.turns; turn++) {
                 u32 at = turn * TURN_BYTES, bytes = at < row_bytes ? min(row_bytes - at, (u32)TURN_BYTES) : 0;
                 mbarrier_wait(&empty[stage], phase ^ 1);
-                copy_turn(smem + stage * STAGE_BYTES, &of, at, bytes);
-                async_arrive(&full[stage]);
+                if (BULK) {
+                    bulk_turn(smem + stage * STAGE_BYTES, &full[stage], &of, &s, job.first + tile * job.step, at, bytes);
+                } else {
+                    copy_turn(smem + stage * STAGE_BYTES, &of, at, bytes);
+                    async_arrive(&full[stage]);
+                }
                 stage = stage + 1 == STAGES ? 0 : stage + 1;
                 phase ^= stage == 0;
             }
         }
     } else {
-        u32 row = lane() / 4, q = lane() % 4, lift = LIFTED | (u32)(s.m >> 31); // of which m has no bit
+        #ifdef IN_bf16
+        u32 lift = LIFTED | (u32)(s.m >> 31); // of which m has no bit
+#else
+        u32 lift = 0;
+#endif
+        u32 row = lane() / 4, q = lane() % 4;
         for (u32 first = warp(); first < job.count; first += WARPS * X_UNITS)
             keep_x(x_at, x, s.x_row, (u32)s.m, job.begin, first, job.count);
         warp_sync();
-        for (u32 number = warp(); HAS_OFFSET && number < job.count; number += WARPS)
+        for (u32 number = warp(); HAS_SUMS && number < job.count; number += WARPS)
             keep_group_sums(x_sums + number * (UNIT_GROUPS * XR), x_at + number * X_BYTES);
         warp_sync();
 
         f32 sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        const u8 *own = smem + row * PITCH + (SIZE == 32 ? warp() * (ELEMENTS / SIZE * BYTES) : warp() / 2 * BYTES);
+        const u8 *own = smem + row * PITCH + (SIZE == 32 || HALVES == 1 ? warp() * (ELEMENTS / SIZE * BYTES) : warp() / 2 * BYTES);
         const u8 *own_x = x_at + row % XR * 64 + q * 16;
         for (u32 tile = 0; tile < job.own; tile++) {
 #pragma unroll 1
@@ -291,6 +345,7 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(RESIDENT) void
                     f32 all = from[0];
                     EACH(p, WARPS - 1)
                         all += from[(p + 1) * SUMS];
+                    all *= RAISED;
                     if (SPLITS > 1)
                         results[its * SUMS + sum_at] = all;
                     else
