@@ -1,12 +1,12 @@
-// Small products of operands that lie anywhere: a sum by one lane or, LANES 32, by a warp, straight from memory.
-// There is nothing to wait for but one answer of memory for every AT_ONCE numbers of a lane.
+// Small products of operands that lie anywhere: a sum by one lane or, LANES 32 and 128, by a warp or a block, straight
+// from memory. There is nothing to wait for but one answer of memory for every AT_ONCE numbers of a lane.
 //
 // Pointers and `layout` as in gemm_strided.c. Types of 16 bits.
 #include <kiln/kernel.h>
 
-tune(LANES, 1, 32); // that share a sum
+tune(LANES, 1, 32, 128); // that share a sum
 tune(GROUP, 8);
-enum { BM = 1, BN = 1, THREADS = 128, AT_ONCE = 8 };
+enum { BM = 1, BN = 1, THREADS = 128, AT_ONCE = LANES == THREADS ? 16 : 8 };
 #include "gemm_types.h"
 
 typedef struct layout {
@@ -45,6 +45,8 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
     }
     if (LANES == 32)
         sum = warp_sum(sum);
+    if (LANES == THREADS)
+        sum = block_sum(sum);
     if (!is_there || thread_x() % LANES != 0)
         return;
 #if HAS_BIAS

@@ -5,7 +5,7 @@
 // -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32, s32), -D EPILOGUE_bias (bias_relu …).
 // A_IS_MN, B_IS_MN: operands of 16 bits that are stored [K,M], [K,N]; their rows start at multiples
 // of 16 bytes. Rows along K start anywhere (ALIGNED 0): the granules of 16 bytes around them are
-// copied, and shifted on the way to registers. HAS_PARTS: K is cut along the grid's z; each part
+// copied, and shifted on the way to registers; numbers of 32 bits are copied one by one. HAS_PARTS: K is cut along the grid's z; each part
 // stores sums of its own, which gemm_add.c adds.
 //
 // A stage has 128 bytes of K. The matrix unit does not care in which order its numbers are summed,
@@ -15,7 +15,7 @@
 
 tune(BM, 128, 256);                      // of the many that a block takes
 tune(BN, 64, 8, 16, 24, 32, 40, 48, 56); // of the few; SWAP: a multiple of 16
-tune(STAGES, 4);
+tune(STAGES, 4, 2, 3);
 tune(ALIGNED, 1, 0); // lines along K start at multiples of 16 bytes, and are as long
 tune(SWAP, 0, 1);    // few rows: the long side is B
 tune(HAS_PARTS, 0, 1);
@@ -40,6 +40,8 @@ enum {
     DEPTH = 128 / SIZE, // numbers of a stage along K
     ROWS = 32,          // of a warp
     THREADS = BM / ROWS * 32,
+    SINGLES = !ALIGNED && SIZE == 4, // lines along K are copied number by number,
+    SHIFTED = !ALIGNED && !SINGLES,  // or lie in shared memory as in memory
     LONG_IS_MN = SWAP ? B_IS_MN : A_IS_MN,
     FEW_IS_MN = SWAP ? A_IS_MN : B_IS_MN,
     FEWS = BN / 8,
@@ -85,6 +87,22 @@ static void copy_along(u8 *to, const operand *x, u32 line, u32 g, u32 at, u32 k)
     }
 }
 
+// All of a tile's lines along K, number by number: a warp has one line after the other. The address goes along, which
+// takes fewer registers than one for each line.
+static void copy_numbers(u8 *to, const operand *x, u32 lines, u32 at, u32 k)
+{
+    u32 line = warp();
+    const u8 *from = x->at + line * x->pitch + (at + lane()) * (u32)SIZE;
+    u64 step = x->pitch * (THREADS / 32);
+    u32 there = at + lane() < k ? x->lines : 0;
+#pragma unroll
+    for (u32 i = 0; i < lines; i += THREADS / 32) {
+        async_copy_4_part(to + (line * PITCH + lane() * 4), from, line < there ? 4 : 0);
+        line += THREADS / 32;
+        from += step;
+    }
+}
+
 // Granule g of line `line` across K, of 64 of the tile's numbers. Lines that ldmatrix reads
 // together differ in `key`.
 static u32 place_across(u32 line, u32 g)
@@ -106,15 +124,17 @@ static void copy_tile(u8 *to, const operand *x, bool is_mn, u32 lines, u32 at, u
 {
     u32 width = is_mn && lines < 64 ? lines / 8 : 8; // granules of a line
 #pragma unroll
-    for (u32 i = 0; i < (is_mn ? (lines + 63) / 64 * 64 : lines) * 8; i += THREADS) {
+    for (u32 i = 0; !SINGLES && i < (is_mn ? (lines + 63) / 64 * 64 : lines) * 8; i += THREADS) {
         u32 n = i + thread_x(), line = n / 8, g = n % 8;
         if (is_mn && (width == 8 || g < width))
             copy_across(to, x, line / 64, line % 64, g, at, k);
         if (!is_mn && (lines * 8 % THREADS == 0 || line < lines))
             copy_along(to, x, line, g, at, k);
     }
+    if (SINGLES)
+        copy_numbers(to, x, lines, at, k);
 #pragma unroll
-    for (u32 i = 0; !ALIGNED && !is_mn && i < lines; i += THREADS)
+    for (u32 i = 0; SHIFTED && !is_mn && i < lines; i += THREADS)
         if (lines % THREADS == 0 || i + thread_x() < lines)
             copy_along(to, x, i + thread_x(), 8, at, k);
 }
@@ -135,7 +155,7 @@ static void shift(u32 *to, const u32 *from, u32 skipped)
         w[i] = skipped & 4 ? w[i + 1] : w[i];
 #pragma unroll
     for (u32 i = 0; i < 8; i++)
-        to[i] = SIZE == 4 ? w[i] : (u32)(((u64)w[i + 1] << 32 | w[i]) >> (skipped % 4 * 8));
+        to[i] = (u32)(((u64)w[i + 1] << 32 | w[i]) >> (skipped % 4 * 8));
 }
 
 // Eight lines from `line` of a tile on: of line lane / 4 the lane's 32 bytes. `rest`: bytes of K
@@ -157,14 +177,14 @@ static void load_eight(u32 *to, const u8 *tile, const operand *x, bool is_mn, u3
         u32 words[12], own = line + l / 4;
         const u32x4 *from = (const u32x4 *)(tile + (own * PITCH + t * 32));
 #pragma unroll
-        for (u32 i = 0; i < (ALIGNED ? 2u : 3u); i++) {
+        for (u32 i = 0; i < (SHIFTED ? 3u : 2u); i++) {
             u32x4 v = from[i];
             words[i * 4] = v.x;
             words[i * 4 + 1] = v.y;
             words[i * 4 + 2] = v.z;
             words[i * 4 + 3] = v.w;
         }
-        if (ALIGNED) {
+        if (!SHIFTED) {
 #pragma unroll
             for (u32 i = 0; i < 8; i++)
                 to[i] = words[i];

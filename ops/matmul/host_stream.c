@@ -8,6 +8,7 @@ enum {
     LINE = 128,  // bytes of a stage along K
     PITCH = 144, // … of a line in shared memory
     STAGES = 4,
+    LEAST_STAGES = 2,
     LEAST_MANY = 128, // of a block
     MOST_MANY = 256,
     MOST_FEW = 64,   // of the few that a block takes
@@ -24,14 +25,15 @@ enum {
     THREAD_REGISTERS = 255
 };
 
-// Operands that begin anywhere, or at multiples of 16 bytes.
+// Operands that begin anywhere, or at multiples of 16 bytes; numbers of 32 bits that begin anywhere.
+enum { ANYWHERE, EVEN, SINGLES };
 static const struct rate {
     uint32_t start;  // of a block, until its first stage has come, and of its stores
     uint32_t stage;  // of a stage, if a multiprocessor has one block
     uint32_t warp;   // … or of each warp of all its blocks,
     uint32_t few;    // and for 64 of the few
     uint32_t memory; // bytes that it gives to the whole device in a cycle
-} rates[] = {{6560, 2490, 163, 353, 1500}, {3470, 1040, 48, 282, 1700}};
+} rates[] = {{6560, 2490, 163, 353, 1500}, {3470, 1040, 48, 282, 1700}, {3800, 1300, 75, 282, 1600}};
 
 typedef struct way {
     uint32_t many, fews, stages, parts; // of a block
@@ -99,7 +101,9 @@ static uint64_t cost_of(const job *j, const way *w)
     uint64_t sms = j->device->multiprocessors, blocks = blocks_of(j, w) * w->parts * j->batch;
     uint64_t few = few_of(j, w->is_swapped), many = many_of(j, w->is_swapped);
     uint32_t steps = ceil_div(ceil_div(j->depth * j->bytes, LINE), w->parts), warps = w->many / 32;
-    const struct rate *r = &rates[has_granules(j, w->is_swapped)];
+    const struct rate *r = &rates[has_granules(j, w->is_swapped) ? EVEN
+                                  : j->bytes == 4                ? SINGLES
+                                                                 : ANYWHERE];
     uint64_t room = sms * fit_of(w), rounds = (blocks + room - 1) / room;
     uint64_t beside = rounds > 1 ? fit_of(w) : (blocks + sms - 1) / sms;
     uint64_t warp = j->bytes == 4 ? r->warp * 4 / 3 : r->warp,
@@ -171,7 +175,7 @@ static const char *obstacle(const job *j, const way *w)
     if ((is_across(j, many) && !is_even(j, many)) || (j->batch > 1 && copied_of(j, w->is_swapped)))
         return "a row of an operand does not start at a multiple of 16 bytes";
     if ((w->many != LEAST_MANY && w->many != MOST_MANY) || !w->fews || w->fews % unit ||
-        w->fews > MOST_FEW || w->stages != STAGES ||
+        w->fews > MOST_FEW || w->stages < LEAST_STAGES || w->stages > STAGES ||
         w->parts > ceil_div(j->depth * j->bytes, LINE) || (w->parts > 1 && j->batch > 1))
         return "it has no such tile";
     return NULL;

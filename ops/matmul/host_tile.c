@@ -393,10 +393,17 @@ uint64_t matmul_add_cost(const job *j, uint32_t parts)
            (uint64_t)parts * j->m * j->n / ADDED_PER_CYCLE;
 }
 
+// Tiles of blocks: those that load together are there even where the last ones are empty.
+static uint64_t tiles_of(const side s[2], const tile *t)
+{
+    return (uint64_t)ceil_div(s[LEFT].size, t->m * t->sharers) * t->sharers *
+           ceil_div(s[RIGHT].size, t->n);
+}
+
 static uint64_t cost_of_shared(const job *j, const side s[2], const tile *t, uint32_t steps,
                                uint32_t sms)
 {
-    uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t->m) * ceil_div(s[RIGHT].size, t->n);
+    uint64_t tiles = tiles_of(s, t);
     uint64_t blocks = tiles * t->split_k * t->parts, numbers = (uint64_t)t->m * t->n;
     uint64_t room = t->split_k > 2 ? sms - sms / MATMUL_FEW_IDLE : sms;
     uint64_t waves = (blocks + room - 1) / room, own = ceil_div(steps, t->split_k * t->parts);
@@ -425,8 +432,9 @@ static bool has_memory(const side s[2], const tile *t)
 static void try_shared(const job *j, const side s[2], tile t, uint32_t steps, uint32_t sms,
                        tile *best, uint64_t *least)
 {
-    uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t.m) * ceil_div(s[RIGHT].size, t.n);
-    for (uint32_t parts = 1; parts <= 128 && parts <= steps; parts += parts < 4 ? 1 : parts / 2)
+    uint64_t tiles = tiles_of(s, &t);
+    for (uint32_t parts = t.sharers; parts <= 128 && parts <= steps;
+         parts += parts < 4 ? 1 : parts / 2)
         for (uint32_t split = 1; split <= (parts > 1 ? 1 : 8); split *= 2) {
             t.split_k = split;
             t.parts = parts;
@@ -465,6 +473,7 @@ static tile pick_shared(const job *j, tile otherwise, uint32_t steps, uint32_t s
     uint64_t least = own - own / LEAST_GAIN;
     for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
         matmul_sides(j, is_swapped, s);
+        bool is_slow = s[RIGHT].line_cycles > CYCLES_PER_LINE;
         uint32_t step = s[RIGHT].is_mn ? 32 : 8;
         uint32_t widest = (s[RIGHT].size + step - 1) / step * step;
         for (uint32_t m = 64; m <= 128; m += 64)
@@ -472,6 +481,10 @@ static tile pick_shared(const job *j, tile otherwise, uint32_t steps, uint32_t s
                 bool is_one = n == widest || n % 32 == 0;
                 tile t = {m, n, .sharers = 1, .is_swapped = is_swapped};
                 if (is_one)
+                    try_shared(j, s, t, steps, sms, &best, &least);
+                // Parts of a K whose lines are slow to load: two blocks load the columns together.
+                t.sharers = 2;
+                if (is_one && m == 128 && n >= 128 && is_slow && s[RIGHT].size >= n)
                     try_shared(j, s, t, steps, sms, &best, &least);
             }
     }
@@ -552,7 +565,7 @@ static bool has_shares(const job *j, const tile *t)
     if (t->sharers == 1)
         return true;
     uint32_t step = 8 * t->sharers;
-    return t->split_k == 1 && t->parts == 1 &&
+    return t->split_k == 1 &&
            (s[RIGHT].is_mn ||
             (s[RIGHT].size >= t->n && t->n % step == 0 && t->narrow_n % step == 0));
 }

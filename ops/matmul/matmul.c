@@ -457,14 +457,13 @@ typedef struct small {
     uint32_t rows, depth, lanes;
 } small;
 
-enum { SHORT_COLUMNS = 128 }; // of a block
+enum { SHORT_COLUMNS = 128, SMALL_THREADS = 128 }; // of a block
 
 static uint64_t small_blocks(const job *j, const small *s) // of a product
 {
-    enum { THREADS = 128 };
     if (s->is_short)
         return (uint64_t)ceil_div(j->m, s->rows) * ceil_div(j->n, SHORT_COLUMNS);
-    return ((uint64_t)j->m * j->n * s->lanes + THREADS - 1) / THREADS;
+    return ((uint64_t)j->m * j->n * s->lanes + SMALL_THREADS - 1) / SMALL_THREADS;
 }
 
 // Lines of granules of 16 bytes, each inside its line?
@@ -493,11 +492,12 @@ static uint64_t short_cost(const job *j, const small *s)
 static uint64_t small_cost(const job *j, const small *s)
 {
     enum { START_CYCLES = 600, ANSWER_CYCLES = 850, LOAD_CYCLES = 6, LINES_CYCLES = 20 };
-    enum { AT_ONCE = 8, WARPS = 64, BLOCK_CYCLES = 250 }; // fitted to 18 times of an H200
+    enum { WARPS = 64, BLOCK_CYCLES = 250 }; // fitted to 18 times of an H200
+    uint32_t at_once = s->lanes == SMALL_THREADS ? 16 : 8;
     uint64_t sms = j->device->multiprocessors, blocks = small_blocks(j, s) * j->batch;
     uint64_t warps = blocks * 4;
     uint64_t waves = (warps + sms * WARPS - 1) / (sms * WARPS);
-    uint64_t rounds = ceil_div(j->depth, s->lanes * AT_ONCE);
+    uint64_t rounds = ceil_div(j->depth, s->lanes * at_once);
     bool is_along = s->lanes > 1 && !j->a.is_transposed && j->b.is_transposed;
     uint64_t loads = warps * 2 * ceil_div(j->depth, s->lanes) *
                      (is_along ? LOAD_CYCLES : LINES_CYCLES) / sms,
@@ -523,8 +523,10 @@ static small small_of(const job *j)
 {
     enum { FEW = 16, STEP = 32 }; // numbers of a sum; bytes
     uint32_t unit = STEP / j->bytes;
-    small one = {.lanes = j->depth > FEW ? 32 : 1},
+    small one = {.lanes = j->depth > FEW ? 32 : 1}, block = {.lanes = SMALL_THREADS},
           s = {.is_short = true, .rows = 64, .depth = (j->depth + unit - 1) / unit * unit};
+    if (small_cost(j, &block) < small_cost(j, &one))
+        one = block;
     if (j->out_bytes == 4 || small_blocks(j, &s) * j->batch < j->device->multiprocessors)
         s.rows = 32;
     if (j->desc->tile_m)

@@ -666,6 +666,7 @@ static const struct {
     {"stream", test_stream, true},
     {"turned", test_turned, true},
     {"short", test_short, true},
+    {"small", test_small, false},
     {"ways", test_ways, true},
     {"tiles", test_tiles, true},
     {"narrow", test_narrow, false},

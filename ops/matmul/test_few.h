@@ -76,7 +76,7 @@ static void test_stream(kiln *k)
                                .batch = 1,
                                .tile_m = tiles[t][0],
                                .tile_n = tiles[t][1],
-                               .sm90 = {.stages = 4, .is_swapped = is_swapped}};
+                               .sm90 = {.stages = 4 - (t + s) % 3, .is_swapped = is_swapped}};
                 c.epilogue = c.in == KILN_I8 ? KILN_EPILOGUE_NONE : (kiln_epilogue)((t + s) % 5);
                 c.sm90.parts = tiles[t][2] * 128 > c.k ? 1 : tiles[t][2];
                 c.batch = s == 1 && c.sm90.parts == 1 ? 3 : 1;
@@ -149,6 +149,32 @@ static void test_short(kiln *k)
                     free_data(&d);
                 }
             }
+}
+
+// Few results of long sums, each by a block.
+static void test_small(kiln *k)
+{
+    static const uint32_t sizes[][3] = {{1, 1, 2053}, {1, 2, 3001}, {2, 1, 4098}, {1, 46, 6202}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int layout = 0; layout < 4; layout++) {
+            test_case c = {.in = layout % 2 ? KILN_BF16 : KILN_F16,
+                           .out = layout == 3  ? KILN_F32
+                                  : layout % 2 ? KILN_BF16
+                                               : KILN_F16,
+                           .m = sizes[s][0],
+                           .n = sizes[s][1],
+                           .k = sizes[s][2],
+                           .a_t = layout / 2,
+                           .b_t = layout % 2,
+                           .batch = 1 + s % 2,
+                           .epilogue = (kiln_epilogue)((size_t)layout)};
+            for (int is_integer = 1; is_integer >= 0; is_integer--) {
+                data d;
+                make_data(k, &c, &d, is_integer);
+                CHECK(test_kernel(k, &c, &d, KILN_MATMUL_SMALL, is_integer));
+                free_data(&d);
+            }
+        }
 }
 
 #endif
