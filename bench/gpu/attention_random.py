@@ -4,19 +4,14 @@
     python3 bench/gpu/attention_random.py [--kiln build/kiln] [--count 40] [--seed 1] [--seconds S] [--json FILE]
 
 Lengths are log-uniform, a third multiples of 64, a third of 8, a third of nothing; heads, batch and head dimension are drawn, too. A row's name says them:
-batch, heads, heads of keys, queries, keys, head dimension. The back ends are flash and cuDNN, and the others where neither runs. Kiln's kernels are compiled
-first, by processes of their own (--warm), so that the rows find them in the cache on disk; --warmed: they are there. Results: $RESULTS/attention_random.json, else in bench/results.
+batch, heads, heads of keys, queries, keys, head dimension. The back ends are flash and cuDNN, and the others where neither runs. Several processes compile and
+capture (captured.py). Results: $RESULTS/attention_random.json, else in bench/results.
 """
 import math
-import os
 import random
-import subprocess
 import sys
 
-WARM = [int(word.split('=')[1]) for word in sys.argv if word.startswith('--warm=')]  # a child: its number
-IS_WARMED = '--warmed' in sys.argv
-sys.argv = [word for word in sys.argv if not word.startswith('--warm=') and word != '--warmed']
-from captured import IS_GPU, copies_of, finish, is_wanted, off_by, options, summary, times, torch
+from captured import IS_GPU, copies_of, finish, graphs, in_turns, in_workers, off_by, options, summary, torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 import kiln.torch as kt
 
@@ -28,7 +23,7 @@ torch.cuda.empty_cache = lambda: None  # every capture calls it, and each of a r
 MOST_ELEMENTS = 1 << 26  # of the largest tensor
 MOST_SCORES = 1 << 33
 MATH_SCORES = 1 << 28  # the back end 'math' keeps them
-CHILDREN = 8
+MOST_CALLS = 48  # of a graph: a call with its gradients takes the host long
 
 
 def draw(rng):
@@ -48,111 +43,91 @@ def draw(rng):
 
 
 def rows():
-    """all of the command line: name, sizes, is it causal, PyTorch's type"""
-    rng = random.Random(options.seed)
+    """all of the command line: name to sizes, is it causal, PyTorch's type"""
+    rng, found = random.Random(options.seed), {}
     for _ in range(options.count):
         batch, heads, kv_heads, queries, keys, dim, causal, type_name = draw(rng)
         row = 'b%d.h%d.%d.q%d.k%d.hd%d.%s.%s' % (batch, heads, kv_heads, queries, keys, dim, 'causal' if causal else 'full', type_name)
         if not IS_GPU:
             queries, keys = (min(queries, 24),) * 2 if causal else (min(queries, 24), min(keys, 24))
-        yield row, (batch, heads, kv_heads, queries, keys, dim), causal, {'bf16': torch.bfloat16, 'f16': torch.float16}[type_name]
+        found[row] = (batch, heads, kv_heads, queries, keys, dim), causal, {'bf16': torch.bfloat16, 'f16': torch.float16}[type_name]
+    return found
 
 
-def tensors(sizes, dtype, copies):
-    """queries, keys and values, so many of each"""
-    batch, heads, kv_heads, queries, keys, dim = sizes
+def prepare(row):
+    (batch, heads, kv_heads, queries, keys, dim), causal, dtype = rows()[row]
+    copies = min(copies_of(2 * batch * dim * (2 * heads * queries + 2 * kv_heads * keys)), 4)
     make = lambda h, s: [torch.randn((batch, h, s, dim), device=options.device, dtype=dtype).requires_grad_() for _ in range(copies)]
-    return make(heads, queries), make(kv_heads, keys), make(kv_heads, keys)
+    q, k, v = make(heads, queries), make(kv_heads, keys), make(kv_heads, keys)
+    upstream = torch.randn((batch, heads, queries, dim), device=options.device, dtype=dtype)
 
+    def ours(n):
+        return kt.attention(q[n], k[n], v[n], causal)
 
-def warm(child):
-    """compiles what every CHILDREN-th row needs"""
-    for n, (row, sizes, causal, dtype) in enumerate(rows()):
-        if n % CHILDREN != child or not is_wanted(row):
+    def of(backend):
+        def call(n):
+            with sdpa_kernel([backend]):
+                return torch.nn.functional.scaled_dot_product_attention(q[n], k[n], v[n], is_causal=causal, enable_gqa=heads != kv_heads)
+
+        return call
+
+    def gradients(attention, n):
+        return torch.autograd.grad(attention(n), (q[n], k[n], v[n]), upstream)
+
+    def without(attention):
+        def call(n):
+            with torch.no_grad():
+                return attention(n)
+
+        return call
+
+    candidates, want = {'kiln': ours}, None
+    for name, backend in BACKENDS.items():
+        if len(candidates) > 1 and name in ('efficient', 'math') or name == 'math' and batch * heads * queries * keys > MATH_SCORES:
             continue
-        (q,), (k,), (v,) = tensors(sizes, dtype, 1)
-        with torch.no_grad():
-            kt.attention(q, k, v, causal)
-        out = kt.attention(q, k, v, causal)
-        torch.autograd.grad(out, (q, k, v), torch.ones_like(out))
-        torch.cuda.synchronize()
-    return 0
-
-
-def warm_all():
-    command = [sys.executable, os.path.abspath(__file__)] + sys.argv[1:]
-    for child in [subprocess.Popen(command + ['--warm=%d' % n]) for n in range(min(CHILDREN, options.count))]:
-        child.wait()
+        try:
+            want = (of(backend)(0), *gradients(of(backend), 0))
+            candidates[name] = of(backend)
+        except RuntimeError:
+            continue
+    got = (ours(0), *gradients(ours, 0))
+    off = max(off_by(x, y) for x, y in zip(got, want)) if want else 0.0
+    failed = int(not off < 5e-2)
+    if failed:
+        print('wrong: %s is off by %g' % (row, off))
+    del got, want  # what they keep of the graph belongs to a stream that is not captured
+    made = {
+        'forward': graphs({name: without(one) for name, one in candidates.items()}, copies, most_calls=MOST_CALLS),
+        'both': graphs({name: (lambda n, one=one: gradients(one, n)) for name, one in candidates.items()}, copies, most_calls=MOST_CALLS),
+    }
+    return lambda: {'failed': failed} | {what: in_turns(calls) for what, calls in made.items()}
 
 
 def main():
-    if WARM:
-        return warm(WARM[0])
-    if IS_GPU and not IS_WARMED:
-        warm_all()
-    results, failed = {}, 0
-    forward_ratios, both_ratios = [], []
-    for row, sizes, causal, dtype in rows():
-        batch, heads, kv_heads, queries, keys, dim = sizes
-        if not is_wanted(row):
+    results, failed, found = {}, 0, rows()
+    ratios, measured = {'forward': [], 'both': []}, {}
+    for row, took in in_workers(found, prepare, kind=lambda row: row.split('.hd')[1]):
+        if not took:
             continue
-        copies = min(copies_of(2 * batch * dim * (2 * heads * queries + 2 * kv_heads * keys)), 4)
-        q, k, v = tensors(sizes, dtype, copies)
-        upstream = torch.randn((batch, heads, queries, dim), device=options.device, dtype=dtype)
-
-        def ours(n):
-            return kt.attention(q[n], k[n], v[n], causal)
-
-        def of(backend):
-            def call(n):
-                with sdpa_kernel([backend]):
-                    return torch.nn.functional.scaled_dot_product_attention(q[n], k[n], v[n], is_causal=causal, enable_gqa=heads != kv_heads)
-
-            return call
-
-        def gradients(attention, n):
-            return torch.autograd.grad(attention(n), (q[n], k[n], v[n]), upstream)
-
-        def without(attention):
-            def call(n):
-                with torch.no_grad():
-                    return attention(n)
-
-            return call
-
-        candidates, want = {'kiln': ours}, None
-        for name, backend in BACKENDS.items():
-            if len(candidates) > 1 and name in ('efficient', 'math') or name == 'math' and batch * heads * queries * keys > MATH_SCORES:
-                continue
-            try:
-                want = (of(backend)(0), *gradients(of(backend), 0))
-                candidates[name] = of(backend)
-            except RuntimeError:
-                continue
-        got = (ours(0), *gradients(ours, 0))
-        off = max(off_by(x, y) for x, y in zip(got, want)) if want else 0.0
-        if not off < 5e-2:
-            print('wrong: %s is off by %g' % (row, off))
-            failed += 1
-        del got, want  # what they keep of the graph belongs to a stream that is not captured
+        measured[row] = took
+        failed += took['failed']
         line = '%-44s' % row
-        for what, calls, ratios in (
-            ('forward', {name: without(one) for name, one in candidates.items()}, forward_ratios),
-            ('both', {name: (lambda n, one=one: gradients(one, n)) for name, one in candidates.items()}, both_ratios),
-        ):
-            took = times(calls, copies)
-            others = [(t, name) for name, t in took.items() if name != 'kiln']
-            if not others:
-                continue
-            best = min(others)
-            results['%s.%s.us' % (row, what)] = took['kiln'] * 1e6
-            results['%s.%s.best.us' % (row, what)] = best[0] * 1e6
-            results['%s.%s.of_best' % (row, what)] = best[0] / took['kiln']
-            ratios.append(best[0] / took['kiln'])
-            line += '  %s %7.1f us %6.3f of %-9s' % (what, took['kiln'] * 1e6, best[0] / took['kiln'], best[1])
+        for what in ratios:
+            others = [(t, name) for name, t in took.get(what, {}).items() if name != 'kiln']
+            if others:
+                line += '  %s %7.1f us %6.3f of %-9s' % (what, took[what]['kiln'] * 1e6, min(others)[0] / took[what]['kiln'], min(others)[1])
         print(line, flush=True)
-    summary(results, forward_ratios, 'forward.of_best')
-    summary(results, both_ratios, 'both.of_best')
+    for row in found:
+        for what in ratios:
+            times = measured.get(row, {}).get(what, {})
+            others = [t for name, t in times.items() if name != 'kiln']
+            if others:
+                results['%s.%s.us' % (row, what)] = times['kiln'] * 1e6
+                results['%s.%s.best.us' % (row, what)] = min(others) * 1e6
+                results['%s.%s.of_best' % (row, what)] = min(others) / times['kiln']
+                ratios[what].append(min(others) / times['kiln'])
+    for what in ratios:
+        summary(results, ratios[what], what + '.of_best')
     return finish('attention_random', SOURCES, results, failed)
 
 

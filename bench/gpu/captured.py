@@ -1,6 +1,9 @@
 """What decode.py, attention_random.py, quantised.py and python.py share: candidates as CUDA graphs over several copies of their inputs, so that the host's time is
 outside and the caches do not hold what the next call reads; the candidates in turns in one process; the result file.
 
+Compiling and capturing take most of the time of a script with many rows. in_workers() has several processes do that at once, each for some of the rows; when
+all are done, one after the other measures its own, so that nothing else runs on the GPU meanwhile.
+
 Importing it reads the command line and ends the program with 77 where there is no PyTorch or no GPU. --device cpu tries a script itself, with small sizes
 and without graphs.
 """
@@ -11,6 +14,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 import warnings
@@ -35,10 +39,12 @@ def parse():
     return parser.parse_args()
 
 
+WORKER = [word[len('--worker='):] for word in sys.argv if word.startswith('--worker=')]  # its rows and when the first process began
+sys.argv = [word for word in sys.argv if not word.startswith('--worker=')]
 FLAGS = [flag for flag in ('--graphs',) if flag in sys.argv]  # what only some scripts have
 sys.argv = [word for word in sys.argv if word not in FLAGS]
 options = parse()
-START = time.monotonic()
+START = float(WORKER[0].split(':')[1]) if WORKER else time.monotonic()
 library = os.path.join(os.path.dirname(os.path.abspath(options.kiln)), 'libkiln.so')
 if 'KILN_LIBRARY' not in os.environ and os.path.exists(library):
     os.environ['KILN_LIBRARY'] = library
@@ -103,36 +109,109 @@ def once(replay):
     return start.elapsed_time(end) * 1e-3
 
 
-def times(candidates, copies, are_graphs=True):
-    """seconds of one call of each candidate that runs: the median of the rounds, all in turns. A graph repeats the copies until it takes about two
-    milliseconds, beside which its own launch is little. Where ours cannot be captured none is."""
-    replays, repeats, rounds = {}, {}, {}
+def graphs(candidates, copies, are_graphs=True, most_calls=MOST_CALLS):
+    """a function that gives the seconds of one call, for each candidate that runs. A graph repeats the copies until it takes about two milliseconds, beside
+    which its own launch is little. Where ours cannot be captured none is."""
+    made = {}
     for name, call in candidates.items():
         try:
             replay = captured(call, copies) if are_graphs else lambda call=call: [call(n) for n in range(copies)]
             replay()
-            took = once(replay)
-            most = max(1, MOST_CALLS // copies)
-            repeats[name] = copies * max(1, min(most, int(GRAPH_SECONDS / max(took, 1e-6)))) if IS_GPU and are_graphs else copies
-            replays[name] = captured(lambda n, call=call: call(n % copies), repeats[name]) if repeats[name] > copies else replay
-            rounds[name] = []
+            took = min(once(replay) for _ in range(5 if IS_GPU else 1))  # other processes may be at work
+            most = max(1, most_calls // copies)
+            repeats = copies * max(1, min(most, int(GRAPH_SECONDS / max(took, 1e-6)))) if IS_GPU and are_graphs else copies
+            if repeats > copies:
+                replay = captured(lambda n, call=call: call(n % copies), repeats)
+            made[name] = lambda replay=replay, repeats=repeats: once(replay) / repeats
         except Exception as error:
-            replays.pop(name, None)
             if IS_GPU:
                 torch.cuda.synchronize()
             if name == 'kiln' and are_graphs and IS_GPU:
                 print('  not as a graph: %s' % str(error).split('\n')[0])
-                return times(candidates, copies, False)
+                return graphs(candidates, copies, False)
             if name == 'kiln':
                 raise
             if options.only:
                 print('  %s: %s' % (name, str(error).split('\n')[0]))
-    for replay in replays.values():
-        replay()
+    return made
+
+
+def in_turns(made):
+    """seconds of one call of each: the median of the rounds, all in turns"""
+    rounds = {name: [] for name in made}
+    for call in made.values():
+        call()
     for _ in range(options.rounds):
-        for name, replay in replays.items():
-            rounds[name].append(once(replay) / repeats[name])
-    return {name: statistics.median(rounds[name]) for name in replays}
+        for name, call in made.items():
+            rounds[name].append(call())
+    return {name: statistics.median(rounds[name]) for name in made}
+
+
+def times(candidates, copies, are_graphs=True):
+    return in_turns(graphs(candidates, copies, are_graphs))
+
+
+def work(rows, prepare):
+    """one of the processes of in_workers()"""
+    measures = {}
+    for row in rows:
+        measures[row] = prepare(row)
+    print('@ready', flush=True)
+    sys.stdin.readline()
+    for row in rows:
+        if is_wanted(row):
+            print('@' + json.dumps([row, measures[row]()]), flush=True)
+        else:
+            print('@' + json.dumps([row, None]), flush=True)
+        measures[row] = None
+
+
+def started(share):
+    """a process for these rows; what it prints is read line by line"""
+    word = '--worker=%s:%r' % (','.join(share), START)
+    return subprocess.Popen([sys.executable, os.path.abspath(sys.argv[0])] + sys.argv[1:] + FLAGS + [word], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def said(process):
+    """what follows the @ of its next such line; other lines are passed on. None: it has ended"""
+    for line in process.stdout:
+        if line.startswith('@'):
+            return line[1:].strip()
+        print(line, end='', flush=True)
+    return None
+
+
+def in_workers(rows, prepare, workers=12, kind=lambda row: row):
+    """rows: names. prepare(row) compiles, checks and captures, and returns a function that measures and returns what json can write. Yields the row and that, or
+    None where there was no time for it. Rows of the same kind, which need the same kernels, go to one process."""
+    rows = [row for row in rows if is_wanted(row)]
+    if WORKER:
+        work([row for row in WORKER[0].split(':')[0].split(',')], prepare)
+        sys.exit(0)
+    shares = [[] for _ in range(max(1, min(workers, len(rows))))]
+    for one in dict.fromkeys(map(kind, rows)):
+        min(shares, key=len).extend(row for row in rows if kind(row) == one)
+    processes = [(started(share), share) for share in shares if share]
+    ready = [said(process) for process, _ in processes]
+    for (process, share), word in zip(processes, ready):
+        missing = set(share)
+        if word == 'ready':
+            process.stdin.write('go\n')
+            process.stdin.flush()
+            while missing:
+                line = said(process)
+                if line is None:
+                    break
+                row, what = json.loads(line)
+                missing.discard(row)
+                if what is None:
+                    left_out.append(row)
+                yield row, what
+        process.stdin.close()
+        process.wait()
+        for row in missing:
+            print('wrong: the process of %s has ended' % row)
+            yield row, {'failed': 1}
 
 
 def off_by(got, want):
