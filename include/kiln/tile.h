@@ -90,6 +90,14 @@ static inline u8 *k_tile_chunk(void *panel, u32 row, u32 chunk)
                            (i32)(y), (i32)(z), (i32)(w), full);                                    \
     } while (0)
 
+// … and a fifth.
+#define tile_load_5d(t, map, x, y, z, w, v, full)                                                  \
+    do {                                                                                           \
+        _Pragma("unroll") for (u32 k_panel = 0; k_panel < tile_panels(t); k_panel++)               \
+            tensor_load_5d((t)->panel[k_panel], map, (i32)((x) + k_panel * tile_panel_columns(t)), \
+                           (i32)(y), (i32)(z), (i32)(w), (i32)(v), full);                          \
+    } while (0)
+
 // To memory, as one group of this thread's: bulk_wait_read waits until the tile may be written
 // again. The threads that wrote the tile call fence_async and meet in a barrier before.
 #define tile_store(map, x, y, t)                                                                   \

@@ -1,8 +1,9 @@
 // What attention for Hopper shares where there is a mask (-D MASK, mask.h): rows of a sequence that stop at its end.
 //
-// With OFFSETS a tensor map of such rows has the dimensions column, row of a tile, head, and `where`: element (row, where) is row
-// `row + where - rows of a tile` of the tensor (attention_map_parts, host_views.c). Rows of a tile end at their number, and so a
-// tile that is moved down in it gets zeros behind a sequence, not the rows of the next one, which may be NaN.
+// With OFFSETS a tensor map of such rows has the dimensions column, row, head, place and turn (attention_map_parts,
+// host_views.c). There are PART_ROWS rows, and element (row, place) of turn PART_ROWS is row `row + place - PART_ROWS` of the
+// tensor: addresses wrap around. So a tile that is moved to the end of the rows gets zeros behind a sequence, not the rows of
+// the next one, which may be NaN; and neither the map nor what is loaded begins in front of the tensor.
 #include "mask.h"
 
 enum { MASKED = 1 };
@@ -30,7 +31,8 @@ enum { MASKED = 1 };
 #    define LOAD_SOME_ROWS(t, map, rows, first, end, at, full)                                     \
         do {                                                                                       \
             u32 k_left = (first) < (end) ? min((u32)(rows), (end) - (first)) : 0;                  \
-            tile_load_4d(t, map, 0, (rows)-k_left, (at).head, (first) + k_left, full);             \
+            tile_load_5d(t, map, 0, PART_ROWS - k_left, (at).head, (first) + k_left, PART_ROWS,    \
+                         full);                                                                    \
         } while (0)
 #else
 #    define LOAD_SOME_ROWS(t, map, rows, first, end, at, full) LOAD_ROWS(t, map, first, at, full)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ops/attention/host_attention.h"
+#include "ops/attention/sizes.h"
 #include "rt/memory/view.h"
 
 #define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
@@ -307,16 +308,17 @@ kiln_status attention_map_parts(const attention *a, const kiln_view *v, uint32_t
     strides by = attention_strides(v);
     uint64_t row = v->sizes[2] > 1 ? (uint64_t)by.row * size : 16; // one row: any step does
     bool has_heads = by.head != 0 && v->sizes[1] > 1;
-    // Row 0, place 0 is a box in front of the tensor; nothing of it is loaded.
-    kiln_buffer moved = *v->buffer;
-    moved.address += v->first * size - box_rows * row;
+    // PART_ROWS turns of 2^34 bytes less a row are a multiple of 2^64 less PART_ROWS rows.
+    const uint64_t turn = ((uint64_t)1 << 34) - row;
     const kiln_tensor_map_desc d = {
-        .buffer = &moved,
+        .buffer = v->buffer,
+        .first = v->first * size / v->buffer->elem_size,
         .type = kiln_view_type(*v),
-        .rank = 4,
-        .size = {v->sizes[3], box_rows, has_heads ? v->sizes[1] : 1, v->sizes[2] + 1},
-        .stride_bytes = {0, row, has_heads ? (uint64_t)by.head * size : 16, row},
-        .box = {64, box_rows, 1, 1},
+        .rank = 5,
+        .size = {v->sizes[3], PART_ROWS, has_heads ? v->sizes[1] : 1, v->sizes[2] + 1,
+                 PART_ROWS + 1},
+        .stride_bytes = {0, row, has_heads ? (uint64_t)by.head * size : 16, row, turn},
+        .box = {64, box_rows, 1, 1, 1},
         .swizzle_bytes = 128,
         .promotion_bytes = 256};
     return a->k->ops->tensor_map(a->k, &d, out);

@@ -6,6 +6,7 @@ enum {
     DECODE_PARTS = 64,   // blocks that share a head's keys, at most
     FORWARD_MMA_ROWS = 128, // queries of a block of forward_mma.c with 8 warps
     BACKWARD_MMA_ROWS = 64, // queries or keys of a block of backward_mma.c
+    PART_ROWS = 1 << 30,  // of a tensor map of parts of sequences (hopper_mask.h)
     MOST_SHIFT = 1 << 30, // keys of a window on one side, for sm_90a; rows are fewer than half as many
 };
 // Attention backward on sm_90a: queries of a block, keys of a unit of work, numbers of a block in the sum of dQ.
