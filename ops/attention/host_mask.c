@@ -176,9 +176,6 @@ const char *attention_sm90_mask_obstacle(const attention *a)
         return NULL;
     if (!a->keys)
         return "there are no keys";
-    // A copy of rows of a sequence uses memory that is not its own on a GPU.
-    if (a->mask.q_offsets.buffer && !a->k->caps.is_emulated)
-        return "it takes offsets on the interpreter alone";
     return a->queries > MOST_SHIFT / 2 || a->keys > MOST_SHIFT / 2 ? "there are too many rows"
                                                                    : NULL;
 }

@@ -203,6 +203,8 @@ static plan packed(const int32_t *q_lengths, const int32_t *k_lengths, uint32_t 
     return p;
 }
 
+static int only_form = -1; // of sequences; -1: all
+
 static void test_sequences(kiln *k, kiln_attention_kernel kernel, bool is_backward)
 {
     static const int32_t lengths[][2][MOST_SEQUENCES] = {
@@ -215,6 +217,8 @@ static void test_sequences(kiln *k, kiln_attention_kernel kernel, bool is_backwa
     static const uint32_t counts[] = {1, 7, 3, 4, 2, 3};
     for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
         for (int form = 0; form < 8; form++) {
+            if (only_form >= 0 && form != only_form)
+                continue;
             plan p = packed(lengths[n][0], lengths[n][1], counts[n], form % 4 == 3 ? 2 : 0);
             int32_t tail = form % 4 == 3 ? 3 : 0;
             shape s = {1,
@@ -343,24 +347,6 @@ static void test_many_units(kiln *k)
     }
 }
 
-// What the kernels for sm_90a take on the interpreter alone: on a GPU others are taken instead.
-static void test_refused_masks(kiln *k)
-{
-    static const int32_t lengths[] = {20, 12}, key_lengths[] = {31, 9};
-    run r;
-    plan p = packed(lengths, key_lengths, 2, 0);
-    p.has_slopes = true;
-    CHECK(begin(&r, k, (shape){1, 2, 1, 32, 40, 64, false}, types[0], DENSE, 1, p));
-    kiln_attention_desc d = forward_of(&r);
-    d.kernel = KILN_ATTENTION_SM90;
-    EXPECT(kiln_attention_forward(k, &d), KILN_E_UNSUPPORTED, "K6038",
-           "the sm_90a kernel cannot: it takes offsets on the interpreter alone");
-    kiln_attention_backward_desc b = backward_of(&r);
-    b.kernel = KILN_ATTENTION_SM90;
-    EXPECT(kiln_attention_backward(k, &b), KILN_E_UNSUPPORTED, "K6038", "it takes offsets on");
-    end(&r);
-}
-
 // With is_deterministic the best kernels give the same bits of dq each time.
 static void test_repeats(kiln *k, shape s, int times)
 {
@@ -481,8 +467,9 @@ static void test_refusals(kiln *k)
 }
 
 // Offsets that do not fit the tensors never reach outside of them.
-static void test_wild_offsets(kiln *k)
+static void test_wild_offsets(kiln *k, kiln_attention_kernel kernel)
 {
+    bool is_sm90 = kernel == KILN_ATTENTION_SM90;
     static const int32_t wild[][4] = {
         {-5, 3, 100, 4}, {INT32_MIN, INT32_MAX, 0, 7}, {9, 8, 7, 6}, {0, INT32_MAX, INT32_MAX, -1}};
     for (size_t n = 0; n < sizeof wild / sizeof *wild; n++)
@@ -492,9 +479,11 @@ static void test_wild_offsets(kiln *k)
             memset(&p, 0, sizeof p);
             p.sequences = 3;
             p.is_wild = true;
+            p.kernel = kernel;
             memcpy(p.q_offsets, wild[n], sizeof wild[n]);
             memcpy(p.k_offsets, wild[other], sizeof wild[other]);
-            CHECK(begin(&r, k, (shape){1, 2, 1, 7, 9, 8, other % 2 != 0}, types[2], DENSE, 1, p));
+            CHECK(begin(&r, k, (shape){1, 2, 1, 7, 9, is_sm90 ? 64 : 8, other % 2 != 0},
+                        types[is_sm90 ? 0 : 2], DENSE, 1, p));
             kiln_attention_desc d = forward_of(&r);
             CHECK(!kiln_attention_forward(k, &d) && !kiln_sync(k) && compute_gradients(&r) &&
                   is_only_view(&r.c, OUT));
@@ -514,9 +503,17 @@ int main(int argc, char **argv)
         kiln_close(k);
         return api_done("attention-heads");
     }
+    if (argc > 2 && !strcmp(argv[2], "sequences")) { // all forms, or one
+        only_form = argc > 3 ? atoi(argv[3]) : -1;
+        test_sequences(k, KILN_ATTENTION_SM90, true);
+        if (only_form < 0 && !is_fake)
+            test_wild_offsets(k, KILN_ATTENTION_SM90);
+        kiln_close(k);
+        return api_done("attention-sequences");
+    }
     test_refusals(k);
     if (!is_fake)
-        test_wild_offsets(k);
+        test_wild_offsets(k, KILN_ATTENTION_BEST);
     test_windows(k, KILN_ATTENTION_PORTABLE, true);
     test_sequences(k, KILN_ATTENTION_PORTABLE, true);
     test_biases(k, KILN_ATTENTION_PORTABLE, true);
@@ -524,10 +521,9 @@ int main(int argc, char **argv)
     test_repeats(k, (shape){1, 2, 1, is_gpu ? 600u : 9u, is_gpu ? 600u : 9u, 64, true}, 3);
     if (is_emulated || is_gpu) {
         test_windows(k, KILN_ATTENTION_SM90, true);
-        if (is_gpu)
-            test_refused_masks(k);
-        else
-            test_sequences(k, KILN_ATTENTION_SM90, true);
+        test_sequences(k, KILN_ATTENTION_SM90, true);
+        if (!is_fake)
+            test_wild_offsets(k, KILN_ATTENTION_SM90);
         test_biases(k, KILN_ATTENTION_SM90, false);
         test_windows(k, KILN_ATTENTION_SM80, true);
         test_sequences(k, KILN_ATTENTION_SM80, true);
