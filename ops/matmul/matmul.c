@@ -367,11 +367,13 @@ static kiln_status run_cpu(const job *j)
                                  WAY(48, 2),  WAY(48, 1), WAY(12, 1)},
                        few[] = {WAY(4, 4), WAY(4, 1)}, one[] = {WAY(1, 4), WAY(1, 1)};
 #undef WAY
-    enum { TILES_OF_A_CORE = 3 };
+    // To wake another core takes as long as these many products on this one.
+    enum { TILES_OF_A_CORE = 3, SMALL = 1 << 21 };
+    bool is_small = (uint64_t)j->m * j->n * j->batch <= SMALL / (j->depth ? j->depth : 1);
     size_t first = j->b.is_transposed ? 0 : 1;
     const plain *from = j->m > 4 ? ways + first : j->m > 1 ? few : one;
     return run_plain(j, AT_CPU, from, j->m > 4 ? COUNT(ways) - first : COUNT(few),
-                     j->device->multiprocessors * TILES_OF_A_CORE, request_cpu);
+                     is_small ? 1 : j->device->multiprocessors * TILES_OF_A_CORE, request_cpu);
 }
 
 static kiln_status run_portable(const job *j)
