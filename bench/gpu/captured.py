@@ -122,7 +122,7 @@ def graphs(candidates, copies, are_graphs=True, most_calls=MOST_CALLS):
             repeats = copies * max(1, min(most, int(GRAPH_SECONDS / max(took, 1e-6)))) if IS_GPU and are_graphs else copies
             if repeats > copies:
                 replay = captured(lambda n, call=call: call(n % copies), repeats)
-            made[name] = lambda replay=replay, repeats=repeats: once(replay) / repeats
+            made[name] = lambda replay=replay, repeats=repeats, call=call: once(replay) / repeats  # the call keeps its inputs
         except Exception as error:
             if IS_GPU:
                 torch.cuda.synchronize()
