@@ -38,6 +38,9 @@ enum {
     // An operand across K stays that way where its lines can be copied by granules.
     A_IS_ACROSS = A_IS_MN && ALIGNED % 2 && SIZE == 2,
     B_IS_ACROSS = B_IS_MN && ALIGNED / 2 && SIZE == 2,
+    A_IS_EVEN = ALIGNED % 2 && (A_IS_ACROSS || !A_IS_MN), // copied by granules; else number by number
+    EACH = ROWS * DEPTH / THREADS,                        // numbers of A of a thread,
+    IS_AHEAD = !A_IS_EVEN && EACH <= 16,                  // … which has registers for these
     A_PITCH = (A_IS_ACROSS ? ROWS : DEPTH) * SIZE +
               16, // bytes of a line: an odd number of granules keeps the banks apart
     B_PITCH = (B_IS_ACROSS ? BN : DEPTH) * SIZE + 16,
@@ -100,6 +103,38 @@ static void load_tile(u8 *to, const in_t *x, bool is_left, bool is_mn, bool is_e
                         got[e];
             }
         }
+    }
+}
+
+// Rows of A number by number, in two steps: they are on their way while the tile before is multiplied and stored.
+// Number e of a thread is at .y of line .x.
+static u32x2 place_left(u32 e)
+{
+    u32 t = thread_x(), n = e * THREADS + t;
+    if (A_IS_MN)
+        return (u32x2){t % ROWS, t / ROWS + e * (THREADS / ROWS)};
+    return THREADS % DEPTH == 0 ? (u32x2){t / DEPTH + e * (THREADS / DEPTH), t % DEPTH}
+                                : (u32x2){n / DEPTH, n % DEPTH};
+}
+
+static void fetch_left(raw_t (*to)[EACH], const in_t *x, u32 first, u32 size, u32 k, u32 pitch)
+{
+    const raw_t *from = (const raw_t *)x;
+#pragma unroll
+    for (u32 e = 0; e < EACH; e++) {
+        u32x2 at = place_left(e);
+        (*to)[e] = 0;
+        if (at.y < k && first + at.x < size)
+            (*to)[e] = from[A_IS_MN ? (u64)at.y * pitch + first + at.x : (u64)(first + at.x) * pitch + at.y];
+    }
+}
+
+static void put_left(u8 *to, const raw_t (*from)[EACH])
+{
+#pragma unroll
+    for (u32 e = 0; e < EACH; e++) {
+        u32x2 at = place_left(e);
+        *(raw_t *)(to + (at.x * A_PITCH + at.y * SIZE)) = (*from)[e];
     }
 }
 
@@ -228,18 +263,27 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
         previous_kernel_wait();
     }
     a += batch * a_batch;
-    load_tile(smem, a, true, A_IS_MN, ALIGNED % 2, first, m, k, a_stride);
+    raw_t ahead[EACH];
+    if (!IS_AHEAD)
+        load_tile(smem, a, true, A_IS_MN, ALIGNED % 2, first, m, k, a_stride);
+    else
+        fetch_left(&ahead, a, first, m, k, a_stride);
     load_tile(smem + 2 * A_BYTES, b + batch * b_batch, false, B_IS_MN, ALIGNED / 2, column, n, k,
               b_stride);
+    if (IS_AHEAD)
+        put_left(smem, &ahead);
     async_commit();
     async_wait(0);
     barrier();
     u32 y = warp() % (ROWS / 16) * 16, x = warp() / (ROWS / 16) * WIDTH, now = 0;
     u8 *own = smem + (2 * A_BYTES + B_BYTES) + warp() * (16 * PITCH);
     for (u32 row = first; row < m; row += step) {
-        if (row + step < m)
+        bool has_next = row + step < m;
+        if (has_next && !IS_AHEAD)
             load_tile(smem + (A_BYTES - now), a, true, A_IS_MN, ALIGNED % 2, row + step, m, k,
                       a_stride);
+        if (has_next && IS_AHEAD)
+            fetch_left(&ahead, a, row + step, m, k, a_stride);
         async_commit();
 #pragma unroll
         for (u32 at = 0; at < WIDTH; at += WIDE) {
@@ -250,6 +294,8 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
             store(own, c, row + y, column + x + at);
             warp_sync();
         }
+        if (has_next && IS_AHEAD)
+            put_left(smem + (A_BYTES - now), &ahead);
         async_wait(0);
         barrier();
         now = A_BYTES - now;

@@ -10,7 +10,8 @@ enum {
     THREADS = 128,    // of a block
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
-    START_CYCLES = 10000,    // of a block, with its first step and its stores
+    START_CYCLES = 10000,    // of a block, with its first step and its stores;
+    BESIDE_CYCLES = 5000,    // of each block of a multiprocessor, if that is more
     ROUND_CYCLES = 20000,    // the same where blocks follow each other
     STEP_CYCLES = 9000,      // of each step along K after it: memory answers twice
     PRODUCTS_PER_CYCLE = 5,  // of a step, of all blocks of a multiprocessor: m * n of them
@@ -54,7 +55,9 @@ static uint64_t cost_of(const job *j, const way *w, uint32_t steps)
              load = beside * (w->m + w->n) * LINE / BYTES_PER_CYCLE, step = STEP_CYCLES;
     step = multiply > step ? multiply : step;
     step = load > step ? load : step;
-    uint64_t start = rounds > 1 ? ROUND_CYCLES : START_CYCLES;
+    uint64_t start = rounds > 1                               ? ROUND_CYCLES
+                     : beside * BESIDE_CYCLES > START_CYCLES ? beside * BESIDE_CYCLES
+                                                             : START_CYCLES;
     uint64_t cost = rounds * (start + (own - 1) * step);
     uint64_t least = matmul_least_cycles(j, is_staged(j, w) ? STORED_PER_CYCLE : SINGLES_PER_CYCLE);
     least *= j->batch;

@@ -578,13 +578,16 @@ static job with_turned(const job *j)
     return cost_of(&turned) < cost_of(j) ? turned : *j;
 }
 
-// Short sums of few rows or columns, and of copies, take longer than all of this says.
+// Short sums of few rows or columns, and of copies, take longer than all of this says; those of
+// a quarter of a line do so for any size.
 uint64_t matmul_sm90_cost(const job *given)
 {
-    enum { SHORT_STEPS = 16, SHORT_CYCLES = 1500, COPIED_SHORT_CYCLES = 2500 };
+    enum { SHORT_STEPS = 16, SHORT_CYCLES = 1500, COPIED_SHORT_CYCLES = 2500, SHORT_BYTES = 32 };
     const job row = with_row(given), j = with_turned(&row);
     bool is_few = given->m <= MATMUL_FEW || given->n <= MATMUL_FEW, copies = matmul_copies(given);
     uint64_t cost = cost_of(&j);
+    if (given->depth * given->bytes <= SHORT_BYTES && !is_few && !copies)
+        return cost + COPIED_SHORT_CYCLES;
     if (matmul_steps(given) < SHORT_STEPS && (is_few || copies))
         return cost + (copies ? COPIED_SHORT_CYCLES : SHORT_CYCLES);
     return cost + (is_few && copies ? cost / 8 : 0);

@@ -484,7 +484,7 @@ static uint64_t short_cost(const job *j, const small *s)
     uint64_t sms = j->device->multiprocessors, blocks = small_blocks(j, s) * j->batch;
     uint64_t start = START_CYCLES + (has_granules(j, &j->b) ? 0 : SHORT_COLUMNS * j->depth * 3 / 2),
              each = TILE_CYCLES * s->rows * j->out_bytes / 128 + LINE_CYCLES * s->depth * j->bytes +
-                    (has_granules(j, &j->a) ? 0 : s->rows * j->depth * 4 / 3);
+                    (has_granules(j, &j->a) ? 0 : s->rows * j->depth * 2 / 3);
     uint64_t cost = (blocks + sms - 1) / sms * each,
              least = j->batch * matmul_least_cycles(j, STORED_PER_CYCLE);
     return start + (cost > least ? cost : least);
@@ -517,7 +517,7 @@ static bool can_short(const job *j)
 
 static bool can_small(const job *j, const small *s)
 {
-    return s->is_short ? can_short(j) : j->depth && j->bytes == 2;
+    return s->is_short ? can_short(j) : j->depth && (j->bytes == 2 || j->type == TF32);
 }
 
 // The faster of the two, or the one with the tile that is asked for.
@@ -529,8 +529,12 @@ static small small_of(const job *j)
           s = {.is_short = true, .rows = 64, .depth = (j->depth + unit - 1) / unit * unit};
     if (small_cost(j, &block) < small_cost(j, &one))
         one = block;
-    if (j->out_bytes == 4 || small_blocks(j, &s) * j->batch < j->device->multiprocessors)
-        s.rows = 32;
+    // Few rows make many blocks. Each loads columns of b, which takes long number by number.
+    small low = s;
+    low.rows = 32;
+    if (j->out_bytes == 4 || small_blocks(j, &s) * j->batch < j->device->multiprocessors ||
+        (has_granules(j, &j->b) && short_cost(j, &low) < short_cost(j, &s)))
+        s = low;
     if (j->desc->tile_m)
         s.rows = j->desc->tile_m;
     bool is_short =
@@ -583,7 +587,7 @@ static kiln_status run_small(const job *j)
     small s = small_of(j);
     op_request r = {.program = &gemm_small};
     if (!can_small(j, &s))
-        return refuse(j, "small", "operands are not of 16 bits, or k is 0");
+        return refuse(j, "small", "operands are of 8 bits or f32 without is_tf32, or k is 0");
     if ((j->desc->tile_m && (j->desc->tile_n != SHORT_COLUMNS || (s.rows != 32 && s.rows != 64))) ||
         (j->desc->tile_n && !j->desc->tile_m) || j->list)
         return refuse(j, "small", "it has no such tile");

@@ -156,16 +156,19 @@ static void test_small(kiln *k)
 {
     static const uint32_t sizes[][3] = {{1, 1, 2053}, {1, 2, 3001}, {2, 1, 4098}, {1, 46, 6202}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (int layout = 0; layout < 4; layout++) {
-            test_case c = {.in = layout % 2 ? KILN_BF16 : KILN_F16,
-                           .out = layout == 3  ? KILN_F32
+        for (int layout = 0; layout < 5; layout++) {
+            test_case c = {.in = layout == 4  ? KILN_F32
+                                 : layout % 2 ? KILN_BF16
+                                              : KILN_F16,
+                           .out = layout > 2   ? KILN_F32
                                   : layout % 2 ? KILN_BF16
                                                : KILN_F16,
                            .m = sizes[s][0],
                            .n = sizes[s][1],
                            .k = sizes[s][2],
-                           .a_t = layout / 2,
-                           .b_t = layout % 2,
+                           .a_t = layout / 2 == 1,
+                           .b_t = layout % 2 || layout == 4,
+                           .is_tf32 = layout == 4,
                            .batch = 1 + s % 2,
                            .epilogue = (kiln_epilogue)((size_t)layout)};
             for (int is_integer = 1; is_integer >= 0; is_integer--) {
