@@ -94,18 +94,28 @@ static kiln_arg workspace_at(const job *j, uint64_t element)
 
 // --- sm_90a: parts
 // How many units share the query blocks of a key: what takes least time, counted in such blocks.
-// Beginning and ending a unit is as much as FIXED of them, adding the shares of dK and dV one more.
+// Beginning and ending a unit is as much as FIXED of them, adding the shares of dK and dV one more,
+// and one for as many bytes of theirs as go through memory meanwhile. Where units are several
+// rounds, of which the last is not full, it must gain a GAIN-th: heads that share keys make few and
+// long units. With a causal mask units have other sizes.
 static uint32_t parts_for(const job *j)
 {
-    enum { FIXED = 1, MOST = 16 };
+    enum { FIXED = 1, MOST = 16, GAIN = 14, BYTES = 11 << 20 };
     const attention *a = &j->a;
     uint64_t units = (uint64_t)a->batch * a->kv_heads * key_blocks_of(j), best = UINT64_MAX;
     uint64_t blocks = (uint64_t)j->query_blocks * (a->heads / (a->kv_heads ? a->kv_heads : 1));
+    uint64_t share = (uint64_t)a->kv_rows * j->dim * 16; // bytes, written and read
     uint32_t parts = 1, processors = attention_processors(&j->a);
     for (uint32_t n = 1; n <= MOST && n <= blocks && !a->is_masked; n++) {
         uint64_t rounds = (units * n + processors - 1) / processors;
         uint64_t taken = rounds * ((blocks + n - 1) / n + FIXED) + (n > 1);
-        if ((n > 1 && rounds > 1) || taken >= best)
+        if (n > 1 && rounds > 1) {
+            if (a->is_causal)
+                continue;
+            taken += share * n / BYTES;
+            taken += parts == 1 ? taken / GAIN : 0;
+        }
+        if (taken >= best)
             continue;
         best = taken;
         parts = n;
