@@ -189,10 +189,8 @@ static void test_layouts(kiln *k)
 // Several blocks of queries and keys, in heads that are shared and of other lengths.
 static void test_general(kiln *k)
 {
-    static const shape shapes[] = {{1, 2, 1, 200, 200, 0, 0},
-                                   {1, 3, 1, 70, 330, 0, 0},
-                                   {2, 2, 2, 260, 300, 0, 0},
-                                   {1, 2, 2, 300, 140, 0, 0},
+    static const shape shapes[] = {{1, 2, 1, 200, 200, 0, 0}, {1, 3, 1, 70, 330, 0, 0},
+                                   {2, 2, 2, 260, 300, 0, 0}, {1, 2, 2, 300, 140, 0, 0},
                                    {1, 4, 1, 200, 600, 0, 0},   // a second round with few units, on
                                    {3, 8, 2, 100, 3200, 0, 0}}; // the interpreter and on an H200
     for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)

@@ -55,7 +55,7 @@ static uint64_t cost_of(const job *j, const way *w, uint32_t steps)
              load = beside * (w->m + w->n) * LINE / BYTES_PER_CYCLE, step = STEP_CYCLES;
     step = multiply > step ? multiply : step;
     step = load > step ? load : step;
-    uint64_t start = rounds > 1                               ? ROUND_CYCLES
+    uint64_t start = rounds > 1                              ? ROUND_CYCLES
                      : beside * BESIDE_CYCLES > START_CYCLES ? beside * BESIDE_CYCLES
                                                              : START_CYCLES;
     uint64_t cost = rounds * (start + (own - 1) * step);

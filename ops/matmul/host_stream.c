@@ -25,7 +25,8 @@ enum {
     THREAD_REGISTERS = 255
 };
 
-// Operands that begin anywhere, or at multiples of 16 bytes; numbers of 32 bits that begin anywhere.
+// Operands that begin anywhere, or at multiples of 16 bytes; numbers of 32 bits that begin
+// anywhere.
 enum { ANYWHERE, EVEN, SINGLES };
 static const struct rate {
     uint32_t start;  // of a block, until its first stage has come, and of its stores
@@ -33,7 +34,8 @@ static const struct rate {
     uint32_t warp;   // … or of each warp of all its blocks,
     uint32_t few;    // and for 64 of the few
     uint32_t memory; // bytes that it gives to the whole device in a cycle
-} rates[] = {{6560, 2490, 163, 353, 1500}, {3470, 1040, 48, 282, 1700}, {3800, 1300, 75, 282, 1600}};
+} rates[] = {
+    {6560, 2490, 163, 353, 1500}, {3470, 1040, 48, 282, 1700}, {3800, 1300, 75, 282, 1600}};
 
 typedef struct way {
     uint32_t many, fews, stages, parts; // of a block

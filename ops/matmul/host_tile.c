@@ -565,9 +565,8 @@ static bool has_shares(const job *j, const tile *t)
     if (t->sharers == 1)
         return true;
     uint32_t step = 8 * t->sharers;
-    return t->split_k == 1 &&
-           (s[RIGHT].is_mn ||
-            (s[RIGHT].size >= t->n && t->n % step == 0 && t->narrow_n % step == 0));
+    return t->split_k == 1 && (s[RIGHT].is_mn || (s[RIGHT].size >= t->n && t->n % step == 0 &&
+                                                  t->narrow_n % step == 0));
 }
 
 static bool is_power(uint32_t n, uint32_t most) // of two; or 0
