@@ -43,6 +43,7 @@ typedef enum matmul_at { // a kernel with tiles to choose from
     AT_PORTABLE,
     AT_F32,
     AT_THIN,
+    AT_SMALL,
     AT_COUNT
 } matmul_at;
 

@@ -27,7 +27,8 @@ typedef struct tuned_tiles { // of a context
     bool is_off;
 } tuned_tiles;
 
-const char *const matmul_at_names[AT_COUNT] = {"sm_90a", "sm_80", "cpu", "portable", "f32", "thin"};
+const char *const matmul_at_names[AT_COUNT] = {"sm_90a", "sm_80", "cpu",  "portable",
+                                               "f32",    "thin",  "small"};
 
 // --- names
 static uint32_t layout_of(const job *j)

@@ -589,8 +589,15 @@ static kiln_status run_small(const job *j)
     if (!can_small(j, &s))
         return refuse(j, "small", "operands are of 8 bits or f32 without is_tf32, or k is 0");
     if ((j->desc->tile_m && (j->desc->tile_n != SHORT_COLUMNS || (s.rows != 32 && s.rows != 64))) ||
-        (j->desc->tile_n && !j->desc->tile_m) || j->list)
+        (j->desc->tile_n && !j->desc->tile_m))
         return refuse(j, "small", "it has no such tile");
+    if (j->list) {
+        j->list->at = AT_SMALL;
+        j->list->count = 1;
+        j->list->all[0] = s.is_short ? (matmul_choice){.m = s.rows, .n = SHORT_COLUMNS}
+                                     : (matmul_choice){.m = 1, .n = SMALL_THREADS / s.lanes};
+        return KILN_OK;
+    }
     if (s.is_short)
         return run_short(j, &s);
     matmul_set_types(j, false, false, &r);
