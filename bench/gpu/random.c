@@ -412,7 +412,8 @@ static void time_others(bench *b, double own)
                                     : !strncmp(name, "thin", 4)   ? KILN_MATMUL_THIN
                                     : !strncmp(name, "small", 5)  ? KILN_MATMUL_SMALL
                                                                   : KILN_MATMUL_SM90;
-        matmul_read_choice(name, &c);
+        // The kernel's name stands in front of the tile.
+        matmul_read_choice(strchr(name, ' ') ? strchr(name, ' ') + 1 : name, &c);
         if (!strcmp(name, "tiles"))
             time_tiles(b, &best);
         else if (!strcmp(name, "thins"))

@@ -473,30 +473,41 @@ static uint32_t decode_stages(const attention *a, uint32_t wanted)
     return possible[n];
 }
 
-// As many parts as fill the device best, while each warp of a part has two groups of keys: the
-// fewest of those that are about as good. Much of K and V is under way, as shared memory holds it,
-// twice on a multiprocessor up to 128 columns; where there are few heads, once, and more of it.
+// As many parts as fill `places` best, while each warp of a part has two groups of keys: the fewest
+// of those that are about as good. Returns how full.
+static double fill_places(const attention *a, uint64_t places, decode_plan *p)
+{
+    uint32_t groups = ceil_div(a->keys, DECODE_GROUP), most = groups / 2;
+    double best = 0;
+    p->parts = 1;
+    for (uint32_t parts = 1;
+         p->units <= DECODE_TICKETS && (parts == 1 || (parts <= most && parts <= DECODE_PARTS)) &&
+         p->units * parts <= places;
+         parts++) { // the time is that of the largest part
+        double taken = (double)(p->units * groups) / (double)(places * ceil_div(groups, parts));
+        if (taken > best + 0.01) {
+            best = taken;
+            p->parts = parts;
+        }
+    }
+    return best;
+}
+
+// Much of K and V is under way, as shared memory holds it: one block a multiprocessor with a deep
+// ring, or two with half of it each, where that fills the device better. Of up to 64 columns only
+// few heads have one.
 static decode_plan plan_decode(const attention *a, uint32_t multiprocessors)
 {
     enum { FEW = 8 }; // multiprocessors of a head
-    decode_plan p = {.tiles = ceil_div((uint32_t)shared_rows(a), DECODE_ROWS), .parts = 1};
-    p.units = (uint64_t)a->batch * a->kv_heads * p.tiles;
-    bool is_alone = a->head_dim > 128 || p.units * FEW <= multiprocessors;
-    uint32_t deep = a->head_dim <= 64 ? 8 : 6, twice = a->head_dim <= 64 ? 6 : 3;
-    p.stages = decode_stages(a, is_alone ? deep : twice);
-    uint64_t places = (uint64_t)multiprocessors * (is_alone ? 1 : 2);
-    uint32_t groups = ceil_div(a->keys, DECODE_GROUP), most = groups / 2;
-    double best = 0;
-    for (uint32_t parts = 1; p.units <= DECODE_TICKETS && parts <= most && parts <= DECODE_PARTS &&
-                             p.units * parts <= places;
-         parts++) { // the time is that of the largest part
-        double taken = (double)(p.units * groups) / (double)(places * ceil_div(groups, parts));
-        if (taken > best + 0.01) {
-            best = taken;
-            p.parts = parts;
-        }
-    }
-    return p;
+    decode_plan p = {.tiles = ceil_div((uint32_t)shared_rows(a), DECODE_ROWS)}, two = p;
+    p.units = two.units = (uint64_t)a->batch * a->kv_heads * p.tiles;
+    p.stages = decode_stages(a, a->head_dim <= 64 ? 8 : 6);
+    two.stages = decode_stages(a, a->head_dim <= 64 ? 6 : 3);
+    double alone = fill_places(a, multiprocessors, &p),
+           beside = fill_places(a, (uint64_t)multiprocessors * 2, &two);
+    bool is_alone = a->head_dim > 128 || p.units * FEW <= multiprocessors ||
+                    (a->head_dim > 64 && alone > 0 && alone >= beside - 0.01);
+    return is_alone ? p : two;
 }
 
 // Adds what the blocks that share keys leave for each other.

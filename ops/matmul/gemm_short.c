@@ -40,7 +40,7 @@ enum {
     B_IS_ACROSS = B_IS_MN && ALIGNED / 2 && SIZE == 2,
     A_IS_EVEN = ALIGNED % 2 && (A_IS_ACROSS || !A_IS_MN), // copied by granules; else number by number
     EACH = ROWS * DEPTH / THREADS,                        // numbers of A of a thread,
-    IS_AHEAD = !A_IS_EVEN && EACH <= 16,                  // … which has registers for these
+    IS_AHEAD = !A_IS_EVEN && !A_IS_MN && EACH <= 16,      // … which has registers for these
     A_PITCH = (A_IS_ACROSS ? ROWS : DEPTH) * SIZE +
               16, // bytes of a line: an odd number of granules keeps the banks apart
     B_PITCH = (B_IS_ACROSS ? BN : DEPTH) * SIZE + 16,
@@ -106,13 +106,11 @@ static void load_tile(u8 *to, const in_t *x, bool is_left, bool is_mn, bool is_e
     }
 }
 
-// Rows of A number by number, in two steps: they are on their way while the tile before is multiplied and stored.
+// Rows of A along K number by number, in two steps: they are on their way while the tile before is multiplied and stored.
 // Number e of a thread is at .y of line .x.
 static u32x2 place_left(u32 e)
 {
     u32 t = thread_x(), n = e * THREADS + t;
-    if (A_IS_MN)
-        return (u32x2){t % ROWS, t / ROWS + e * (THREADS / ROWS)};
     return THREADS % DEPTH == 0 ? (u32x2){t / DEPTH + e * (THREADS / DEPTH), t % DEPTH}
                                 : (u32x2){n / DEPTH, n % DEPTH};
 }
@@ -125,7 +123,7 @@ static void fetch_left(raw_t (*to)[EACH], const in_t *x, u32 first, u32 size, u3
         u32x2 at = place_left(e);
         (*to)[e] = 0;
         if (at.y < k && first + at.x < size)
-            (*to)[e] = from[A_IS_MN ? (u64)at.y * pitch + first + at.x : (u64)(first + at.x) * pitch + at.y];
+            (*to)[e] = from[(u64)(first + at.x) * pitch + at.y];
     }
 }
 

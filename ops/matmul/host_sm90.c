@@ -579,13 +579,17 @@ static job with_turned(const job *j)
 }
 
 // Short sums of few rows or columns, and of copies, take longer than all of this says; those of
-// a quarter of a line do so for any size.
+// a quarter of a line do so for any size, and parts of K of
+// few that lie across it.
 uint64_t matmul_sm90_cost(const job *given)
 {
     enum { SHORT_STEPS = 16, SHORT_CYCLES = 1500, COPIED_SHORT_CYCLES = 2500, SHORT_BYTES = 32 };
     const job row = with_row(given), j = with_turned(&row);
     bool is_few = given->m <= MATMUL_FEW || given->n <= MATMUL_FEW, copies = matmul_copies(given);
     uint64_t cost = cost_of(&j);
+    if (is_few && !j.is_turned && matmul_has_short_lines(&j, j.m < j.n ? &j.a : &j.b) &&
+        matmul_tile(&j).parts > 1)
+        cost += cost / 6;
     if (given->depth * given->bytes <= SHORT_BYTES && !is_few && !copies)
         return cost + COPIED_SHORT_CYCLES;
     if (matmul_steps(given) < SHORT_STEPS && (is_few || copies))

@@ -459,13 +459,14 @@ typedef struct small {
     uint32_t rows, depth, lanes;
 } small;
 
-enum { SHORT_COLUMNS = 128, SMALL_THREADS = 128 }; // of a block
+enum { SHORT_COLUMNS = 128, SMALL_THREADS = 128, SMALL_LANES = 512 }; // of a block
 
 static uint64_t small_blocks(const job *j, const small *s) // of a product
 {
     if (s->is_short)
         return (uint64_t)ceil_div(j->m, s->rows) * ceil_div(j->n, SHORT_COLUMNS);
-    return ((uint64_t)j->m * j->n * s->lanes + SMALL_THREADS - 1) / SMALL_THREADS;
+    uint32_t results = s->lanes < SMALL_THREADS ? SMALL_THREADS / s->lanes : 1;
+    return ((uint64_t)j->m * j->n + results - 1) / results;
 }
 
 // Lines of granules of 16 bytes, each inside its line?
@@ -477,33 +478,37 @@ static bool has_granules(const job *j, const matrix *x)
 }
 
 // The model, as in host_tile.c: cycles of a multiprocessor. Operands without granules are loaded
-// number by number. Fitted to 50 times of an H200.
+// number by number; rows of a along K come while the tile before is stored. Fitted to 70 times of
+// an H200.
 static uint64_t short_cost(const job *j, const small *s)
 {
     enum { START_CYCLES = 3400, TILE_CYCLES = 1100, LINE_CYCLES = 6, STORED_PER_CYCLE = 1900 };
     uint64_t sms = j->device->multiprocessors, blocks = small_blocks(j, s) * j->batch;
+    uint64_t numbers = has_granules(j, &j->a) ? 0 : (uint64_t)s->rows * j->depth;
     uint64_t start = START_CYCLES + (has_granules(j, &j->b) ? 0 : SHORT_COLUMNS * j->depth * 3 / 2),
              each = TILE_CYCLES * s->rows * j->out_bytes / 128 + LINE_CYCLES * s->depth * j->bytes +
-                    (has_granules(j, &j->a) ? 0 : s->rows * j->depth * 2 / 3);
+                    (j->a.is_transposed ? numbers * 4 / 3 : numbers);
     uint64_t cost = (blocks + sms - 1) / sms * each,
              least = j->batch * matmul_least_cycles(j, STORED_PER_CYCLE);
-    return start + (cost > least ? cost : least);
+    cost = start + (cost > least ? cost : least);
+    return j->n <= MATMUL_FEW ? cost + cost / 4 : cost; // most of a tile is empty
 }
 
 // A warp's load is of numbers that follow each other, or it is of a line of memory for each lane.
 static uint64_t small_cost(const job *j, const small *s)
 {
-    enum { START_CYCLES = 600, ANSWER_CYCLES = 850, LOAD_CYCLES = 6, LINES_CYCLES = 20 };
-    enum { WARPS = 64, BLOCK_CYCLES = 250 }; // fitted to 18 times of an H200
-    uint32_t at_once = s->lanes == SMALL_THREADS ? 16 : 8;
+    enum { START_CYCLES = 600, LOAD_CYCLES = 6, LINES_CYCLES = 20, BLOCK_LINES_CYCLES = 32 };
+    enum { AT_ONCE = 8, WARPS = 64, BLOCK_CYCLES = 250 }; // fitted to 24 times of an H200
+    bool is_block = s->lanes == SMALL_LANES;
     uint64_t sms = j->device->multiprocessors, blocks = small_blocks(j, s) * j->batch;
-    uint64_t warps = blocks * 4;
+    uint64_t warps = blocks * (is_block ? SMALL_LANES : SMALL_THREADS) / 32;
     uint64_t waves = (warps + sms * WARPS - 1) / (sms * WARPS);
-    uint64_t rounds = ceil_div(j->depth, s->lanes * at_once);
-    bool is_along = s->lanes > 1 && !j->a.is_transposed && j->b.is_transposed;
-    uint64_t loads = warps * 2 * ceil_div(j->depth, s->lanes) *
-                     (is_along ? LOAD_CYCLES : LINES_CYCLES) / sms,
-             wait = waves * rounds * ANSWER_CYCLES;
+    uint64_t rounds = ceil_div(j->depth, s->lanes * AT_ONCE);
+    bool is_along = s->lanes > 1 && j->a.steps[1] == 1 && j->b.steps[0] == 1;
+    uint32_t load = is_along ? LOAD_CYCLES : is_block ? BLOCK_LINES_CYCLES : LINES_CYCLES;
+    uint64_t loads = warps * 2 * ceil_div(j->depth, s->lanes) * load /
+                     (is_block && blocks < sms ? blocks : sms),
+             wait = waves * rounds * (is_block ? 1500 : 850); // until memory answers
     return START_CYCLES + blocks * BLOCK_CYCLES / sms + (loads > wait ? loads : wait);
 }
 
@@ -525,7 +530,7 @@ static small small_of(const job *j)
 {
     enum { FEW = 16, STEP = 32 }; // numbers of a sum; bytes
     uint32_t unit = STEP / j->bytes;
-    small one = {.lanes = j->depth > FEW ? 32 : 1}, block = {.lanes = SMALL_THREADS},
+    small one = {.lanes = j->depth > FEW ? 32 : 1}, block = {.lanes = SMALL_LANES},
           s = {.is_short = true, .rows = 64, .depth = (j->depth + unit - 1) / unit * unit};
     if (small_cost(j, &block) < small_cost(j, &one))
         one = block;
@@ -548,8 +553,9 @@ static bool is_small(const job *j)
 {
     small s = small_of(j);
     bool is_few = j->m <= MATMUL_FEW || j->n <= MATMUL_FEW; // a tile of it would be empty for most
+    bool has_few_results = (uint64_t)j->m * j->n <= MATMUL_FEW; // … for nearly all
     if (!can_small(j, &s) || !j->k->caps.has_nv || matmul_is_scattered(j) ||
-        !(matmul_copies(j) || (s.is_short && !is_few)) || j->desc->tile_m)
+        !(matmul_copies(j) || (s.is_short && !is_few) || has_few_results) || j->desc->tile_m)
         return false;
     uint64_t cost = s.is_short ? short_cost(j, &s) : small_cost(j, &s);
     return cost < matmul_thin_cost(j) && cost < matmul_loose_cost(j) &&
@@ -594,8 +600,9 @@ static kiln_status run_small(const job *j)
     if (j->list) {
         j->list->at = AT_SMALL;
         j->list->count = 1;
-        j->list->all[0] = s.is_short ? (matmul_choice){.m = s.rows, .n = SHORT_COLUMNS}
-                                     : (matmul_choice){.m = 1, .n = SMALL_THREADS / s.lanes};
+        j->list->all[0] = s.is_short
+                              ? (matmul_choice){.m = s.rows, .n = SHORT_COLUMNS}
+                              : (matmul_choice){.m = 1, .n = s.lanes == 1 ? SMALL_THREADS : 1};
         return KILN_OK;
     }
     if (s.is_short)
