@@ -127,8 +127,7 @@ def _no_type(name: str, dtype: Any) -> TypeMismatch:
     return TypeMismatch("%s: its type %s is none of Kiln's (%s)" % (name, dtype, ", ".join(NAME[k] for k in SIZE)))
 
 
-def _describe_numpy(x: Any, name: str, is_copy: bool = False) -> Described:
-    """is_copy: nobody but us has this array; what is written into it is lost."""
+def _describe_numpy(x: Any, name: str) -> Described:
     if hasattr(x, "mask"):
         raise TypeMismatch("%s: a masked array; Kiln takes arrays without a mask: its .filled(value), or .data for all numbers" % name)
     interface = x.__array_interface__
@@ -141,13 +140,7 @@ def _describe_numpy(x: Any, name: str, is_copy: bool = False) -> Described:
     elif not dtype.isnative:
         raise TypeMismatch("%s: its bytes are in the other order: convert it with .astype('%s')" % (name, NUMPY_NAME[kind]))
     address, is_read_only = interface["data"]
-    return Described(address, kind, item, x.shape, _strides_of(name, x.strides, x.shape, item), "host", is_read_only=is_read_only or is_copy, keep=x)
-
-
-def _describe_converted(x: Any, name: str) -> Described:
-    """A number of NumPy, or what NumPy can make an array of: only views of memory that stays can be written."""
-    made = sys.modules["numpy"].asarray(x)
-    return _describe_numpy(made, name, made.base is None)
+    return Described(address, kind, item, x.shape, _strides_of(name, x.strides, x.shape, item), "host", is_read_only=is_read_only, keep=x)
 
 
 def _describe_converted(x: Any, name: str) -> Described:
@@ -155,7 +148,6 @@ def _describe_converted(x: Any, name: str) -> Described:
     numpy = sys.modules["numpy"]
     made = numpy.asarray(x)
     found = _describe_numpy(made, name)
-    found.keep = made
     found.is_read_only = found.is_read_only or isinstance(x, numpy.generic) or numpy.asarray(x).ctypes.data != made.ctypes.data
     return found
 
