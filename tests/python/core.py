@@ -122,6 +122,9 @@ def wrong_arguments_are_named():
     raises(kiln.TypeMismatch, ["'n' is given twice"], m.saxpy, y, x, 1.0, 8, n=8, items=8)
     raises(kiln.ArgumentError, ["'a'", "f32"], m.saxpy, y, x, 10**400, 8, items=8)
     raises(kiln.ArgumentError, ["saxpy", "items", "2^64"], m.saxpy, y, x, 1.0, 8, items=2**70)
+    for name in ("block", "cluster"):
+        raises(kiln.ArgumentError, ["saxpy", name, "2^32"], m.saxpy, y, x, 1.0, 8, items=8, **{name: (1, 2**32)})
+        raises(kiln.TypeMismatch, ["saxpy", name, "'1'"], m.saxpy, y, x, 1.0, 8, items=8, **{name: "1"})
     for shared in (-1, "a", 1.5):
         raises(kiln.ArgumentError, ["saxpy", "shared=%r" % shared, "bytes"], m.saxpy, y, x, 1.0, 8, items=8, shared=shared)
     raises(kiln.TypeMismatch, ["device: 0"], m.saxpy, y, x, 1.0, 8, items=8, device=0)

@@ -228,18 +228,24 @@ def _comment_above(source: str, name: str) -> str:
     return "\n".join(line.strip().lstrip("/").strip() for line in match.group(1).strip().split("\n")) if match else ""
 
 
-def _three(value: Any, name: str) -> tuple[int, int, int]:
+def _three(kernel: str, options: Mapping[str, Any], name: str, bits: int = 32) -> tuple[int, int, int]:
+    """An option that is one to three sizes; zeros: it is not there."""
+    value = options.get(name)
     if value is None:
         return (0, 0, 0)
+    if type(value) is int and 0 <= value < 1 << bits:
+        return (value, 1, 1)
     sizes = (value,) if not isinstance(value, (tuple, list)) else tuple(value)
     if not 1 <= len(sizes) <= 3:
-        raise ArgumentError("%s: one to three numbers, not %r" % (name, value))
+        raise ArgumentError("%s: %s: one to three numbers, not %r" % (kernel, name, value))
     try:
         whole = tuple(size.__index__() for size in sizes)
     except AttributeError:
-        raise TypeMismatch("%s: whole numbers, not %r" % (name, value)) from None
-    if any(size < 0 for size in whole):
-        raise ArgumentError("%s: %r has a negative number" % (name, value))
+        raise TypeMismatch("%s: %s: whole numbers, not %r" % (kernel, name, value)) from None
+    if min(whole) < 0:
+        raise ArgumentError("%s: %s: %r has a negative number" % (kernel, name, value))
+    if max(whole) >> bits:
+        raise ArgumentError("%s: %s is larger than 2^%d - 1" % (kernel, name, bits))
     return (*whole, *(1,) * (3 - len(whole)))  # type: ignore[return-value]
 
 
@@ -260,7 +266,7 @@ class Kernel:
         self.prototype = "%s(%s)" % (self.__name__, ", ".join(map(repr, self.parameters)))
         positional = [inspect.Parameter(p.name or "_%d" % n, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=p.annotation())
                       for n, p in enumerate(self.parameters)]  # fmt: skip
-        taken = {p.name for p in self.parameters}
+        taken = self._taken = {p.name for p in self.parameters}
         options = [inspect.Parameter(o, inspect.Parameter.KEYWORD_ONLY, default=None) for o in _OPTIONS if o not in taken]
         self.__signature__ = inspect.Signature(positional + options)
         said = _comment_above(module.source.read(), self.__name__)
@@ -293,10 +299,10 @@ class Kernel:
             if parameter.name not in named:
                 raise TypeMismatch("%s: the argument '%s' is missing: %s" % (self.__name__, parameter.name, self.prototype))
             values.append(named.pop(parameter.name))
-        for parameter in self.parameters[: len(args)]:
-            if parameter.name in named:
-                raise TypeMismatch("%s: the argument '%s' is given twice, by its place and by its name: %s" % (self.__name__, parameter.name, self.prototype))
         if named:
+            for parameter in self.parameters[: len(args)]:
+                if parameter.name in named:
+                    raise TypeMismatch("%s: the argument '%s' is given twice, by its place and by its name: %s" % (self.__name__, parameter.name, self.prototype))
             raise TypeMismatch("%s: there is no parameter or option '%s': %s; options: %s"
                                % (self.__name__, next(iter(named)), self.prototype, ", ".join(_OPTIONS)))  # fmt: skip
         return values
@@ -395,22 +401,17 @@ class Kernel:
         if (items is None) == (grid is None):
             raise ArgumentError("%s: say how many threads (items=n) or how many blocks (grid=b)%s"
                                 % (self.__name__, "" if items is None else ", not both"))  # fmt: skip
-        count = (0, 0, 0) if items is None else _three(items, "items")
-        blocks = (0, 0, 0) if grid is None else _three(grid, "grid")
+        kernel = self.__name__
+        count, blocks, block = _three(kernel, options, "items", 64), _three(kernel, options, "grid"), _three(kernel, options, "block")
         if items is not None and 0 in count:
             count, blocks = (0, 0, 0), (0, 1, 1)  # nothing to do
         shared = options.get("shared")
         if shared is None:
             shared = self._shared_bytes()
         elif not hasattr(shared, "__index__") or not 0 <= shared.__index__() < 1 << 64:
-            raise ArgumentError("%s: shared=%r: how many bytes of shared memory the launch adds, a whole number" % (self.__name__, shared))
-        if any(size >> 64 for size in count):
-            raise ArgumentError("%s: items is larger than 2^64 - 1" % self.__name__)
-        for name, sizes in (("grid", blocks), ("block", options.get("block") or 0)):
-            if any(size >> 32 for size in (sizes if isinstance(sizes, tuple) else _three(sizes, name))):
-                raise ArgumentError("%s: %s is larger than 2^32 - 1" % (self.__name__, name))
-        return _LAUNCH.pack(*blocks, *_three(options.get("block"), "block"), *count, shared, ctypes.addressof(args), arg_count, stream,
-                            *_three(options.get("cluster"), "cluster"), bool(options.get("cooperative")), False)  # fmt: skip
+            raise ArgumentError("%s: shared=%r: how many bytes of shared memory the launch adds, a whole number" % (kernel, shared))
+        return _LAUNCH.pack(*blocks, *block, *count, shared, ctypes.addressof(args), arg_count, stream, *_three(kernel, options, "cluster"),
+                            bool(options.get("cooperative")), False)  # fmt: skip
 
     def _shared_bytes(self) -> int:
         """The kernel's constant SHARED_BYTES, where it has dynamic shared memory and says how much."""
@@ -422,9 +423,9 @@ class Kernel:
         return self._shared
 
     def __call__(self, *args: Any, **options: Any) -> None:
-        taken = {p.name for p in self.parameters}
-        named = {k: v for k, v in options.items() if k in taken or k not in _OPTIONS}
-        options = {k: v for k, v in options.items() if k not in named}
+        named = {k: v for k, v in options.items() if k in self._taken or k not in _OPTIONS}
+        if named:
+            options = {k: v for k, v in options.items() if k not in named}
         values = self._bind(args, named)
         borrowed, packed, _ = self._prepare(values, options.get("device"), options.get("stream"))
         device = borrowed.device

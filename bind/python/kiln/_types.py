@@ -36,11 +36,21 @@ PACK = {row[1]: struct.Struct("<" + row[5]) for row in _ROWS if row[5]}
 FLOATS = {_abi.KILN_F16, _abi.KILN_BF16, _abi.KILN_F8E4, _abi.KILN_F8E5, _abi.KILN_F32, _abi.KILN_F64}
 
 
+_known: dict[Any, int] = {}
+
+
 def type_of(dtype: Any) -> int | None:
     """Kiln's number for a dtype of NumPy, PyTorch, JAX, for a name or a Python type; None: there is none."""
     if isinstance(dtype, str):
         return FROM_NAME.get(dtype.removeprefix("torch."))
     if dtype is float or dtype is int or dtype is bool:  # not ==: a dtype of NumPy equals Python's type
         return _abi.KILN_F32 if dtype is float else _abi.KILN_I64 if dtype is int else _abi.KILN_BOOL
+    try:
+        return _known[type(dtype), dtype]  # with its type: a dtype of NumPy equals Python's
+    except (KeyError, TypeError):
+        pass
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype).removeprefix("torch.")
-    return FROM_NAME.get(name)
+    found = FROM_NAME.get(name)
+    if found is not None:
+        _known[type(dtype), dtype] = found
+    return found
