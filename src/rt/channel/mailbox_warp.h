@@ -152,14 +152,16 @@ static inline bool mailbox_poll(const mailbox_hold *hold, bool is_mine, uint32_t
 {
     bool is_there = true;
     uint32_t status = MAILBOX_OK;
-    if (is_mine) { // asked once, so that all rows are on the bus at the same time
+    if (is_mine) { // asked once, and before any is looked at: all rows are on the bus together
+        uint64_t words[MAILBOX_ROWS];
+        for (uint32_t r = 0; r < mailbox_replies(rows); r++)
+            words[r] = word_load(&hold->rows->reply[r][word_lane()]);
         for (uint32_t r = 0; r < mailbox_replies(rows); r++) {
-            uint64_t word = word_load(&hold->rows->reply[r][word_lane()]);
-            uint32_t number = mailbox_number(word);
+            uint32_t number = mailbox_number(words[r]);
             is_there &= (number & ~MAILBOX_FAILED) == hold->number;
-            status = number & MAILBOX_FAILED ? mailbox_bits(word) : status;
+            status = number & MAILBOX_FAILED ? mailbox_bits(words[r]) : status;
             if (rows > 1)
-                in[r + 1] = mailbox_bits(word);
+                in[r + 1] = mailbox_bits(words[r]);
         }
         in[0] = status;
     }
