@@ -83,7 +83,7 @@ $(O)/ops/%.o: ops/%.c Makefile
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(ALL_FLAGS) -I. -MMD -MP -c $< -o $@
 
-EMBEDDED := $(sort $(OP_KERNELS) $(wildcard lib/*.h lib/tuned.txt lib/libc/*.h include/kiln/*.h include/kiln/host/*.h docs/errors/*.md) $(addprefix src/back/cpu/,lanes.h convert.h memory.h) src/back/ctext/opencl.cl $(addprefix src/rt/channel/,word.h mailbox.h mailbox_warp.h mailbox_call.h print_room.h))
+EMBEDDED := $(sort $(OP_KERNELS) $(wildcard lib/*.h lib/tuned.txt lib/libc/*.h include/kiln/*.h include/kiln/host/*.h docs/errors/*.md) $(addprefix src/back/cpu/,lanes.h convert.h memory.h) src/back/ctext/opencl.cl $(addprefix src/rt/channel/,word.h mailbox.h mailbox_warp.h mailbox_ring.h mailbox_call.h print_room.h))
 $(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
 	@mkdir -p $(@D)
 	@sh tools/embed $(EMBEDDED) > $@.new && mv $@.new $@

@@ -17,13 +17,16 @@ static const char kernels[] = "bench/gpu/kernels/hostcall.c";
 // What is measured is this source, too.
 static const char *const measured[] = {"src/rt/channel/mailbox.h",
                                        "src/rt/channel/mailbox_warp.h",
+                                       "src/rt/channel/mailbox_ring.h",
                                        "src/rt/channel/mailbox_call.h",
                                        "src/rt/channel/mailbox_host.c",
                                        "src/rt/channel/server.c",
+                                       "src/rt/channel/serve.c",
                                        "src/rt/host/group.c",
                                        "src/rt/channel/print_room.h",
                                        "src/dev/cuda/print.c",
-                                       "src/dev/cuda/far.c"};
+                                       "src/dev/cuda/far.c",
+                                       "src/dev/cuda/ring.c"};
 
 typedef struct bench {
     report r;

@@ -43,17 +43,15 @@ typedef struct ptx_options {
 bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options,
               diags *ds, arena *scratch, text *out);
 
-// The functions that the calls of the host in `m` become; NULL: it makes none. (ptx/host.c)
-const char *ptx_library(const ir_module *m, arena *a);
-
 // Appends the C text of all kernels of `m` (or of `only`): lane operations, a function a kernel,
 // and the table that dev/cpu/cpu.h describes.
 void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out);
 
 typedef struct opencl_options {
-    bool has_ptx;   // NVIDIA's compiler: warp operations are inline PTX
-    bool is_exact;  // the compiler rounds f32 division and square root correctly when asked
-    bool has_loops; // PoCL: the compiler makes loops over the block's threads
+    bool has_ptx;    // NVIDIA's compiler: warp operations are inline PTX
+    bool is_exact;   // the compiler rounds f32 division and square root correctly when asked
+    bool has_loops;  // PoCL: the compiler makes loops over the block's threads
+    bool calls_host; // kernels that run share memory with the host: calls go through mailboxes
 } opencl_options;
 
 // Appends the OpenCL C of all kernels of `m` (or of `only`). Kernel NAME is k_NAME; behind its own

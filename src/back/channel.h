@@ -22,6 +22,11 @@ typedef struct channel_header {
 } channel_header;
 // A module whose kernels call the host has a copy of `calls` in constant memory, by this name.
 #define CHANNEL_CALLS_NAME "__kiln_calls"
+// One whose calls carry large objects through dynamic shared memory has a constant by this name.
+// From so many bytes on it is used; its place is aligned by the kernel.
+#define CHANNEL_RING_NAME  "__kiln_ring"
+#define CHANNEL_RING_LEAST 16640u
+#define CHANNEL_RING_ALIGN 128u
 
 // Lines that are read while kernels run are a ring: `end` and the tail count bytes and never go
 // back. A line is there when its `bytes` are, and the place of a line that was read is zeros again.

@@ -57,8 +57,9 @@ typedef struct host_rows {
     uint32_t counted; // objects
     bool has_who;     // in the frame behind the `out` words
 } host_rows;
-// A frame has more room than any call needs. A site has several numbers: MAILBOX_SITE_CALL …
-enum { HOST_FRAME_WORDS = 56, HOST_MOST_COUNTED = 8, HOST_SITE_NUMBERS = 3 };
+// A frame has more room than any call needs; behind it, where the ring is (mailbox_ring.h). A site
+// has several numbers: MAILBOX_SITE_CALL …
+enum { HOST_FRAME_WORDS = 56, HOST_MOST_COUNTED = 8, HOST_RING_BYTES = 16, HOST_SITE_NUMBERS = 3 };
 host_rows host_rows_of(const host_shape *s);
 static inline uint32_t host_words(uint8_t of)
 {

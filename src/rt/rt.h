@@ -46,10 +46,12 @@ struct kiln {
     struct kiln_event *events;
     struct kiln_graph *graphs;
     const device_ops *ops;
-    const kiln_open_desc *given;       // while the device is opened
-    void *dev;                         // the device's own state
-    const struct target *target;       // what kernels are compiled for
-    kiln_caps caps;                    // filled by the device when it is opened
+    const kiln_open_desc *given; // while the device is opened
+    void *dev;                   // the device's own state
+    const struct target *target; // what kernels are compiled for
+    kiln_caps caps;              // filled by the device when it is opened
+    // Of a device whose kernels may call the host: this one's cannot, or not once for a warp.
+    bool has_no_calls, has_no_warp_calls;
     uint64_t used_bytes, used_peak;    // by buffers
     struct host_block *host_blocks;    // of kiln_host_alloc
     volatile int cancel;               // kiln_cancel was called; a device that can stop looks at it
@@ -110,6 +112,7 @@ struct kiln_kernel {
     uint64_t shared_bytes; // static
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
     bool calls_host;       // a launch has found host functions that it calls
+    bool carries;          // some of them with counted objects
     uint64_t stack_bytes;  // of a thread, for its calls; 0: it makes none
     kiln_resources resources;
     void *dev; // the device's own

@@ -620,6 +620,51 @@ static void print_live(void)
     kiln_close(k);
 }
 
+// Shared memory for objects of calls, as much as takes nothing from the blocks that run together.
+static void ring(void)
+{
+    static const char text[] = "#include <kiln/kernel.h>\n"
+                               "host void take(counted(n) const u8 *bytes, u32 n);\n"
+                               "%s"
+                               "kernel block(32) void sends(u8 *x) { take(x, 5); }\n"
+                               "kernel block(32) void quiet(u8 *x) { x[0] = 1; }\n";
+    static const char dynamic[] = "kernel block(32) void has(u8 *x) { shared u8 own[]; own[x[1]] = "
+                                  "1; barrier(); x[0] = own[x[2]]; }\n";
+    static const struct {
+        uint32_t grid, bytes;
+    } rows[] = {{1, 192 << 10},   {264, 96 << 10}, {133, 96 << 10}, {528, 48 << 10},
+                {1188, 24 << 10}, {2640, 0},       {132, 192 << 10}};
+    char path[] = "/tmp/kiln-fake-XXXXXX", code[1024], line[64], log[512];
+    int file = mkstemp(path);
+    kiln *k = api_open("cuda");
+    bool is_hopper = !strstr(getenv("FAKE_CUDA"), "sm=80");
+    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "take", .call = tell, .user = &heard}));
+    kiln_buffer *x = NULL;
+    CHECK(!kiln_buffer_new(k, KILN_U8, 64, &x));
+    kiln_arg args[1] = {kiln_arg_buffer(x)};
+    for (int has_dynamic = 0; has_dynamic < 2; has_dynamic++) {
+        snprintf(code, sizeof code, text, has_dynamic ? dynamic : "");
+        kiln_module *m = api_compile(k, code, 0);
+        for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+            CHECK(!ftruncate(file, 0));
+            setenv("FAKE_CUDA_LOG", path, 1);
+            CHECK(!api_launch(api_kernel(m, "sends"), rows[n].grid, 0, args, 1));
+            CHECK(!api_launch(api_kernel(m, "quiet"), rows[n].grid, 0, args, 1));
+            unsetenv("FAKE_CUDA_LOG");
+            memset(log, 0, sizeof log);
+            CHECK(pread(file, log, sizeof log - 1, 0) > 0);
+            bool has_ring = is_hopper && !has_dynamic && rows[n].bytes;
+            snprintf(line, sizeof line, "shared sends %u %u\n", rows[n].grid, rows[n].bytes);
+            CHECK((strstr(log, line) != NULL) == has_ring);
+            CHECK((strstr(log, "shared ") != NULL) == has_ring && !strstr(log, "shared quiet"));
+        }
+        kiln_module_free(m);
+    }
+    kiln_close(k);
+    close(file);
+    remove(path);
+}
+
 static void no_mapping(void)
 {
     kiln *k = api_open("cuda");
@@ -654,6 +699,8 @@ static const fake_case cases[] = {
     {"lines while a kernel runs", "", print_live},
     {"lines before calls", "", lines_before_calls},
     {"host calls without mapping", "nomap", no_mapping},
+    {"a ring for calls", "", ring},
+    {"no ring for calls", "sm=80", ring},
     {"plain use", "", plain_use},
     {"deep recursion", "", deep_recursion},
     {"without pools", "nopool", plain_use},

@@ -532,6 +532,8 @@ static cu_result fake_launch(cu_function f, unsigned gx, unsigned gy, unsigned g
     if (setting("launch"))
         return (cu_result)setting_number("launch", CU_LAUNCH_OUT_OF_RESOURCES);
     note("launch", f->name, gx, bx);
+    if (shared)
+        note("shared", f->name, gx, shared);
     clock_us += (double)gx * gy * gz;
     launches++;
     if (s)
@@ -555,8 +557,10 @@ static cu_result fake_launch_ex(const cu_launch_config *c, cu_function f, void *
 }
 static cu_result fake_occupancy(int *blocks, cu_function f, int threads, size_t shared)
 {
-    (void)f, (void)shared;
+    (void)f;
     *blocks = 2048 / threads;
+    if (shared && 233472 / (int)(shared + 1024) < *blocks)
+        *blocks = 233472 / (int)(shared + 1024);
     return CU_OK;
 }
 static cu_result fake_clusters(int *clusters, cu_function f, const cu_launch_config *config)

@@ -77,6 +77,46 @@ static kiln_buffer *wrapped(kiln *k, void *at, kiln_type type, size_t element_si
     return b;
 }
 
+// Objects of any size at any address through the ring, nothing else.
+static void test_ring(kiln *k)
+{
+    enum { ROOM = 250000 };
+    static const uint32_t cases[][2] = {{100000, 0}, {100001, 3}, {4096, 15}, {5, 7},
+                                        {20, 9},     {40000, 1},  {16, 0},    {65543, 8}};
+    static uint8_t from[ROOM], to[ROOM];
+    kiln_module *m = NULL;
+    kiln_buffer *from_buffer, *to_buffer, *missed;
+    kiln_compile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.path = "tests/model/ring.c";
+    CHECK(!kiln_compile(k, &desc, &m));
+    CHECK(!kiln_buffer_new(k, KILN_U8, ROOM, &from_buffer));
+    CHECK(!kiln_buffer_new(k, KILN_U8, ROOM, &to_buffer));
+    CHECK(!kiln_buffer_new(k, KILN_U32, 1, &missed));
+    for (uint32_t i = 0; i < ROOM; i++)
+        from[i] = (uint8_t)(i * 7 + i / 256 + 1);
+    CHECK(!kiln_write(from_buffer, 0, from, ROOM));
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        uint32_t n = cases[c][0], at = cases[c][1], wrong = 0, none = 0;
+        memset(to, 0, ROOM);
+        CHECK(!kiln_write(to_buffer, 0, to, ROOM) && !kiln_write(missed, 0, &none, 1));
+        kiln_arg args[5] = {kiln_arg_buffer(to_buffer), kiln_arg_buffer(from_buffer),
+                            kiln_arg_i64(KILN_U32, n), kiln_arg_i64(KILN_U32, at),
+                            kiln_arg_buffer(missed)};
+        CHECK(!api_launch(api_kernel(m, "through_ring"), 1, 0, args, 5) && !kiln_sync(k));
+        CHECK(!kiln_read(to_buffer, 0, to, ROOM) && !kiln_read(missed, 0, &none, 1) && none == 0);
+        for (uint32_t i = 0; i < ROOM; i++) {
+            uint32_t second = at + n + 48;
+            bool is_in = (i >= at && i < at + n) || (i >= second && i < second + n);
+            wrong += to[i] != (is_in ? from[i] : 0);
+        }
+        CHECK(wrong == 0);
+    }
+    kiln_buffer_free(from_buffer);
+    kiln_buffer_free(to_buffer);
+    kiln_buffer_free(missed);
+}
+
 int main(int argc, char **argv)
 {
     kiln *k = api_open(argc > 1 ? argv[1] : "interp");
@@ -147,6 +187,10 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < LINES; i++)
         wrong += s->told[i] != (i % 32 < 7);
     CHECK(wrong == 0);
+    kiln_device_info info;
+    CHECK(!kiln_device_info_of(k, &info));
+    if (info.caps.has_tensor_copies) // then it has bulk copies, too
+        test_ring(k);
     kiln_close(k);
     free(s);
     free(boxes);

@@ -25,12 +25,12 @@ static const char source[] =
     "    u32x4 x; x.x = x.y = x.z = x.w = 1u; out[1] = (i32)four(x).y;\n"
     "}\n";
 
-// As ptx_library writes them: words out, words in, who calls, counted objects.
+// As back/library.c writes them: words out, words in, who calls, counted objects.
 MAILBOX_CALL(call_twice, 1, 2, false, MAILBOX_HAS_WHO)
 MAILBOX_CALL(call_once, 2, 3, true, MAILBOX_HAS_WHO)
 MAILBOX_SEND(call_tell, 1, 0, false, MAILBOX_HAS_WHO)
-MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2)
-MAILBOX_CARRY(call_turn_once, 8, 5, true, MAILBOX_HAS_WHO, 2)
+MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2, true, true)
+MAILBOX_CARRY(call_turn_once, 8, 5, true, MAILBOX_HAS_WHO, 2, true, true)
 MAILBOX_CALL(call_hold, 0, 1, false, MAILBOX_HAS_WHO)
 MAILBOX_CALL(call_four, 4, 5, false, MAILBOX_HAS_WHO)
 
@@ -51,6 +51,7 @@ typedef struct stage {
 typedef struct frame {
     uint32_t words[MAILBOX_ROWS];
     mailbox_counted counted[MAILBOX_MOST_COUNTED];
+    mailbox_ring ring;
 } frame;
 
 static void on_twice(void *user, const kiln_host_call *call)
@@ -137,7 +138,7 @@ static uint32_t site_of(const stage *t, const char *name)
 
 static uint64_t *data_new(void)
 {
-    size_t wide = (size_t)MAILBOX_WIDE_BOXES * MAILBOX_WIDE;
+    size_t wide = (size_t)MAILBOX_WIDE_ALL;
     uint8_t *memory = calloc(1, wide + (size_t)BOXES * MAILBOX_DATA);
     return memory ? (uint64_t *)(void *)(memory + wide) : NULL;
 }
@@ -209,7 +210,7 @@ static void check(stage *t, bool is_right)
 
 static void bytes_once(stage *t, uint32_t home, uint32_t n, uint32_t m)
 {
-    frame f = {{0}, {{0}}};
+    frame f = {{0}, {{0}}, {0}};
     uint8_t *bytes = malloc(n + 8), *more = malloc(m + 8);
     uint32_t sum = 0;
     bool is_right = bytes && more;
@@ -217,8 +218,8 @@ static void bytes_once(stage *t, uint32_t home, uint32_t n, uint32_t m)
         bytes[k] = (uint8_t)(k * 7 + my_lane);
     for (uint32_t k = 0; is_right && k < m; k++)
         sum += more[k] = (uint8_t)(k * 3 + my_lane);
-    f.counted[0] = (mailbox_counted){(uintptr_t)bytes, n, 1};
-    f.counted[1] = (mailbox_counted){(uintptr_t)more, m, 0};
+    f.counted[0] = (mailbox_counted){(uintptr_t)bytes, n, 3};
+    f.counted[1] = (mailbox_counted){(uintptr_t)more, m, 2};
     // operands: bytes of the first, n, bytes of the second, m; two that are filled; who calls
     uint32_t words[] = {n, n, 0, m, m, 0, 0, 0, my_lane, 31, 0, 0};
     memcpy(f.words, words, sizeof words);
@@ -236,18 +237,18 @@ static void play_all(player *p)
     stage *t = p->t;
     for (uint32_t n = 0; n < t->rounds; n++) {
         // thread x = 30 … of rows of 32: the third lane is the first of the next row
-        frame f = {{n * 8 + p->lane, 30 | 5 << 10, 31 | 7 << 10, 3, 4}, {{0}}};
+        frame f = {{n * 8 + p->lane, 30 | 5 << 10, 31 | 7 << 10, 3, 4}, {{0}}, {0}};
         call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), p->warp);
         check(t, f.words[0] == MAILBOX_OK && f.words[1] == 2 * (n * 8 + p->lane) + 5 + p->lane / 2);
-        f = (frame){{p->lane + 10, 7}, {{0}}};
+        f = (frame){{p->lane + 10, 7}, {{0}}, {0}};
         call_once(&t->calls, (uintptr_t)&f, site_of(t, "once"), p->warp);
         check(t, f.words[0] == MAILBOX_OK && f.words[1] == 11 && f.words[2] == 7);
-        f = (frame){{n, n + 1, p->lane, 9, 4, 31, 0, 0}, {{0}}};
+        f = (frame){{n, n + 1, p->lane, 9, 4, 31, 0, 0}, {{0}}, {0}};
         call_four(&t->calls, (uintptr_t)&f, site_of(t, "four"), p->warp);
         uint32_t x = 4 + p->lane;
         check(t, f.words[0] == MAILBOX_OK && f.words[1] == 9 + x && f.words[2] == p->lane + x &&
                      f.words[3] == n + 1 + x && f.words[4] == n + x);
-        f = (frame){{p->lane + 1}, {{0}}};
+        f = (frame){{p->lane + 1}, {{0}}, {0}};
         call_tell(&t->calls, (uintptr_t)&f, site_of(t, "tell"), n);
         check(t, f.words[0] == MAILBOX_OK);
         bytes_once(t, n, n % 3 == 0 ? 0 : n * 5 + p->lane, n % 2 ? 0 : 100 * p->lane + n);
@@ -282,7 +283,7 @@ static void flip_once(stage *t, const player *p, const streamed *s)
 {
     static uint8_t memory[WARPS][2][40000] __attribute__((aligned(16)));
     uint8_t *bytes = memory[p->warp][0] + s->from, *more = memory[p->warp][1] + s->from;
-    frame f = {{0}, {{0}}};
+    frame f = {{0}, {{0}}, {0}};
     uint32_t sum = 0;
     for (uint32_t k = 0; p->lane == 0 && k < s->n; k++)
         bytes[k] = (uint8_t)(k * 7 + 1);
@@ -293,8 +294,8 @@ static void flip_once(stage *t, const player *p, const streamed *s)
     }
     lanes_meet();
     bool is_first = p->lane == 0; // the others' arguments do not matter
-    f.counted[0] = (mailbox_counted){is_first ? (uintptr_t)bytes : 3, is_first ? s->n : 7, 1};
-    f.counted[1] = (mailbox_counted){is_first ? (uintptr_t)more : 5, is_first ? s->m : 9000, 0};
+    f.counted[0] = (mailbox_counted){is_first ? (uintptr_t)bytes : 3, is_first ? s->n : 7, 3};
+    f.counted[1] = (mailbox_counted){is_first ? (uintptr_t)more : 5, is_first ? s->m : 9000, 2};
     uint32_t words[] = {s->n, s->n, 0, s->m, s->m, 0, 0, 0, my_lane, 31, 0, 0};
     memcpy(f.words, words, sizeof words);
     call_turn_once(&t->calls, (uintptr_t)&f, site_of(t, "flip"), p->warp);
@@ -314,9 +315,9 @@ static void play_streams(player *p)
 static void play_held(player *p)
 {
     stage *t = p->t;
-    frame f = {{4}, {{0}}};
+    frame f = {{4}, {{0}}, {0}};
     if (p->warp == 0) {
-        f = (frame){{4, 31, 9, 0}, {{0}}}; // who calls
+        f = (frame){{4, 31, 9, 0}, {{0}}, {0}}; // who calls
         call_hold(&t->calls, (uintptr_t)&f, site_of(t, "hold"), 0);
         check(t, f.words[0] == MAILBOX_OK);
         return;
@@ -339,10 +340,10 @@ static void play_wrong(player *p)
     uint32_t first = p->warp == 0   ? site_of(t, "quit")
                      : p->warp == 1 ? site_of(t, "hold") + 1 // no function of its own
                                     : 60000;
-    frame f = {{0}, {{0}}};
+    frame f = {{0}, {{0}}, {0}};
     call_hold(&t->calls, (uintptr_t)&f, first, p->warp);
     check(t, (int32_t)f.words[0] == (p->warp == 0 ? (int32_t)SERVER_STOPPED : MAILBOX_BAD));
-    f = (frame){{1, 1, 0, 0, 0, 0}, {{0}}}; // says one byte, sends none
+    f = (frame){{1, 1, 0, 0, 0, 0}, {{0}}, {0}}; // says one byte, sends none
     call_turn(&t->calls, (uintptr_t)&f, site_of(t, "turn"), p->warp);
     check(t, f.words[0] == MAILBOX_BAD);
 }
@@ -443,6 +444,98 @@ TEST(lanes_stream_the_large_object_of_one)
     stage_free(t);
 }
 
+// Large objects of lanes that call alone go through the ring of their block, at any address. All
+// warps share one: who does not get it goes another way.
+enum { RING = 24 << 10 };
+static uint8_t ring_memory[RING] __attribute__((aligned(MAILBOX_RING_ALIGN)));
+static const struct {
+    uint32_t n, m, from;
+} ringed[] = {{4096, 0, 0},
+              {4096, 4095, 1},
+              {5003, 100001, 15},
+              {65536, 4096, 8},
+              {16, 70000, 3},
+              {300000, 300001, 7},
+              {60000, 4096, 16},
+              {MAILBOX_WIDE, 9, 0},
+              {MAILBOX_HUGE, 0, 0},
+              {MAILBOX_HUGE - 1, 5, 1}, // the wide slice has no byte left
+              {MAILBOX_HUGE, 0, 1},     // the host copies it
+              {MAILBOX_HUGE + 1, 3000, 0}};
+
+static void play_ringed(player *p)
+{
+    stage *t = p->t;
+    uint32_t n = ringed[t->rounds].n, m = ringed[t->rounds].m, sum = 0;
+    uint8_t *memory = aligned_alloc(16, (n + m + 160u) / 16 * 16), *bytes, *more;
+    check(t, memory != NULL);
+    if (!memory)
+        return;
+    bytes = memory + 32 + ringed[t->rounds].from;
+    more = bytes + n + 32;
+    memset(memory, 0xa5, n + m + 144);
+    for (uint32_t k = 0; k < n; k++)
+        bytes[k] = (uint8_t)(k * 7 + k / 256);
+    for (uint32_t k = 0; k < m; k++)
+        sum += more[k] = (uint8_t)(k * 3 + k / 256);
+    frame f = {
+        {n, n, 0, m, m, 0, 0, 0, my_lane, 31, 0, 0}, {{0}}, {(uintptr_t)ring_memory, RING, 0}};
+    f.counted[0] = (mailbox_counted){(uintptr_t)bytes, n, 3};
+    f.counted[1] = (mailbox_counted){(uintptr_t)more, m, 2};
+    call_turn(&t->calls, (uintptr_t)&f, site_of(t, "turn"), p->warp);
+    bool is_right = f.words[0] == MAILBOX_OK && f.words[1] == sum && f.words[2] == 0;
+    for (uint32_t k = 0; is_right && k < n; k++)
+        is_right = bytes[k] == (uint8_t) ~(k * 7 + k / 256);
+    for (uint32_t k = 0; is_right && k < 32; k++)
+        is_right = bytes[-1 - (int)k] == 0xa5 && bytes[n + k] == 0xa5 && more[m + k] == 0xa5;
+    check(t, is_right);
+    free(memory);
+}
+
+TEST(large_objects_go_through_the_ring)
+{
+    stage *t = stage_new();
+    for (uint32_t n = 0; n < 3 * COUNT(ringed); n++) {
+        t->rounds = n % COUNT(ringed);
+        t->far_copies = 0;
+        bool is_alone = n < COUNT(ringed);
+        assert_true(server_wake(t->s, BOXES));
+        // two lanes of a warp share the wide slice: theirs are copied
+        perform(t, play_ringed, (const uint32_t[WARPS]){1, is_alone ? 1 : 2, 1});
+        server_rest(t->s);
+        assert_int_equal(t->wrong, 0);
+        assert_int_equal(t->far_taken, 0);
+        if (n == 0) // at least who was first
+            assert_true(t->far_copies <= 2 * (WARPS - 1));
+        uint32_t lock;
+        memcpy(&lock, ring_memory, sizeof lock);
+        assert_int_equal(lock, 0);
+    }
+    stage_free(t);
+}
+
+// Alone nobody takes the ring away: nothing is copied that fits.
+static void play_alone(player *p)
+{
+    if (p->warp == 0)
+        play_ringed(p);
+}
+TEST(nothing_is_copied_that_fits_into_the_wide_slice)
+{
+    stage *t = stage_new();
+    for (t->rounds = 0; t->rounds < COUNT(ringed); t->rounds++) {
+        t->far_copies = 0;
+        assert_true(server_wake(t->s, BOXES));
+        perform(t, play_alone, (const uint32_t[WARPS]){1, 1, 1});
+        server_rest(t->s);
+        assert_int_equal(t->wrong, 0);
+        uint32_t n = ringed[t->rounds].n, from = ringed[t->rounds].from;
+        bool is_copied = n + from % 16 > MAILBOX_HUGE && n % 2 == 0; // else it comes in pieces
+        assert_int_equal(t->far_copies, is_copied ? 2 : 0);
+    }
+    stage_free(t);
+}
+
 // What a GPU says of an object in the wide slice is not trusted: {bytes, place, is it taken}.
 static void play_forged(player *p)
 {
@@ -450,12 +543,15 @@ static void play_forged(player *p)
     static const struct {
         uint32_t bytes, place, status;
     } forged[] = {{4096, 1, MAILBOX_OK},
-                  {MAILBOX_WIDE, 1, MAILBOX_OK},
-                  {4096, 1 + (MAILBOX_WIDE - 4096) / 16, MAILBOX_OK},
-                  {4096, 2 + (MAILBOX_WIDE - 4096) / 16, MAILBOX_BAD},
-                  {MAILBOX_WIDE, 2, MAILBOX_BAD},
-                  {MAILBOX_WIDE + 16, 1, MAILBOX_BAD},
+                  {MAILBOX_HUGE, 1, MAILBOX_OK},
+                  {4096, 1 + (MAILBOX_HUGE - 4096) / 16, MAILBOX_OK},
+                  {4096, 2 + (MAILBOX_HUGE - 4096) / 16, MAILBOX_BAD},
+                  {MAILBOX_HUGE, 2, MAILBOX_BAD},
+                  {MAILBOX_HUGE + 16, 1, MAILBOX_BAD},
                   {4096, UINT32_MAX, MAILBOX_BAD},
+                  {4096, MAILBOX_FETCHED | 1, MAILBOX_OK},
+                  {4096, MAILBOX_FETCHED, MAILBOX_BAD},
+                  {4096, MAILBOX_FETCHED | (2 + (MAILBOX_HUGE - 4096) / 16), MAILBOX_BAD},
                   {100, 1, MAILBOX_BAD}}; // would not be copied, and may be a path
     for (size_t n = 0; n < COUNT(forged); n++) {
         mailbox_place at = mailbox_place_of(&t->calls, site_of(t, "turn"), 0);
@@ -493,10 +589,10 @@ static void play_pauses(player *p)
         random ^= random << 13, random ^= random >> 17, random ^= random << 5;
         if (random % 4 == 0)
             nanosleep(&(struct timespec){0, (long)(random % 6000) * 1000}, NULL);
-        frame f = {{n}, {{0}}};
+        frame f = {{n}, {{0}}, {0}};
         call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), random % BOXES);
         check(t, f.words[0] == MAILBOX_OK && f.words[1] == 2 * n);
-        f = (frame){{1}, {{0}}};
+        f = (frame){{1}, {{0}}, {0}};
         call_tell(&t->calls, (uintptr_t)&f, site_of(t, "tell"), random / 7 % BOXES);
         check(t, f.words[0] == MAILBOX_OK);
     }
@@ -546,10 +642,10 @@ static void play_doze(player *p)
 {
     stage *t = p->t;
     for (uint32_t n = 0; n < 30; n++) {
-        frame f = {{4, 31, 9, 0}, {{0}}};
+        frame f = {{4, 31, 9, 0}, {{0}}, {0}};
         call_hold(&t->calls, (uintptr_t)&f, site_of(t, "hold"), (p->warp * 5 + n * 17) % BOXES);
         check(t, f.words[0] == MAILBOX_OK);
-        f = (frame){{n}, {{0}}};
+        f = (frame){{n}, {{0}}, {0}};
         call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), n * 11 % BOXES);
         check(t, f.words[0] == MAILBOX_OK && f.words[1] == 2 * n);
     }
@@ -587,7 +683,7 @@ TEST(served_calls_are_not_trusted)
 TEST(cancelled_calls_end)
 {
     stage *t = stage_new();
-    frame f = {{0}, {{0}}};
+    frame f = {{0}, {{0}}, {0}};
     my_warp = &t->warps[0];
     my_warp->count = 1;
     my_lane = 0;

@@ -147,7 +147,7 @@ static fuzz *fuzz_new(uint32_t seed)
                          0);
     assert_int_equal(kiln_module_kernel(f->m, "all", &kernel), 0);
     assert_int_equal(host_check(kernel), 0);
-    size_t wide = (size_t)MAILBOX_WIDE_BOXES * MAILBOX_WIDE;
+    size_t wide = (size_t)MAILBOX_WIDE_ALL;
     uint8_t *data = calloc(1, wide + (size_t)BOXES * MAILBOX_DATA);
     assert_non_null(data);
     f->place = (server_place){.boxes = calloc(BOXES, sizeof(mailbox)),
@@ -281,7 +281,7 @@ TEST(random_requests_are_answered)
 }
 
 // --- replies
-MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2)
+MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2, true, true)
 
 typedef struct liar {
     fuzz *f;
@@ -344,12 +344,13 @@ TEST(random_replies_end_and_touch_nothing_else)
         struct {
             uint32_t words[MAILBOX_ROWS];
             mailbox_counted counted[MAILBOX_MOST_COUNTED];
-        } frame = {{0}, {{0}}};
+            mailbox_ring ring;
+        } frame = {{0}, {{0}}, {0}};
         random ^= random << 13, random ^= random >> 17, random ^= random << 5;
         uint32_t len = random % 3 ? random % 300 : random % (ROOM - 2 * EDGE);
         memset(memory, 0xa5, 2 * ROOM);
-        frame.counted[0] = (mailbox_counted){(uintptr_t)memory + EDGE + random / 16 % 16, len, 1};
-        frame.counted[1] = (mailbox_counted){(uintptr_t)memory + ROOM, random % 500, 0};
+        frame.counted[0] = (mailbox_counted){(uintptr_t)memory + EDGE + random / 16 % 16, len, 3};
+        frame.counted[1] = (mailbox_counted){(uintptr_t)memory + ROOM, random % 500, 2};
         call_turn(&a->calls, (uintptr_t)&frame, 0, n % BOXES);
         uint64_t from = frame.counted[0].at - (uintptr_t)memory;
         for (uint32_t k = 0; k < 2 * ROOM; k++)

@@ -559,6 +559,8 @@ static void emit_kernel(ptx *p, const ir_func *f)
     if (is_entry) {
         ptx_reach_helpers(p);
         load_params(p);
+        if (ptx_carries(p, f))
+            ptx_start_ring(p);
     } else {
         ptx_function_params(p);
     }
@@ -578,7 +580,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
                     (unsigned long long)p->locals.bytes);
     if (p->calls_host)
         text_printf(p->out, "\t.local .align 16 .b8 %s[%u];\n", ptx_host_frame(p),
-                    HOST_FRAME_WORDS * 4 + HOST_MOST_COUNTED * 16);
+                    HOST_FRAME_WORDS * 4 + HOST_MOST_COUNTED * 16 + HOST_RING_BYTES);
     if (p->has_frame_words)
         text_printf(p->out, "\t.reg .b32 %%frame<%u>;\n", HOST_FRAME_WORDS + HOST_MOST_COUNTED * 4);
     for (int c = 0; c < RC_COUNT; c++)
@@ -594,6 +596,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
 static void emit_arrays(ptx *p)
 {
     ptx_declare_shared(p);
+    ptx_declare_ring(p);
     for (uint32_t k = 0; k < p->m->data.len; k++) {
         const ir_data *d = &p->m->data.at[k];
         text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16,

@@ -1,106 +1,13 @@
 // What a kernel does while it runs with the host's help. Calls of host functions as PTX: operands
 // go into the lane's frame, a function of the library (rt/channel/mailbox_call.h) brings them to
-// the host, results come out of the frame. The library's text is written by ptx_library, one
-// function for each shape of call in the module. Start at ptx_host.
+// the host, results come out of the frame. The library's text is written by back/library.c. Start
+// at ptx_host.
 #include "ir/host.h"
+#include "back/library.h"
 #include "back/ptx/ptx.h"
-#include "base/embed.h"
 
-// --- the library
-// "kiln_host_call_3_2_lane_0": how, words out and in, lane, warp or those without the words that
-// say who calls, counted objects.
-static const char *function_of(arena *a, const host_shape *s)
-{
-    host_rows r = host_rows_of(s);
-    return str_format(
-        a, "kiln_host_%s_%u_%u_%s_%u",
-        r.counted      ? "carry"
-        : s->is_posted ? "send"
-                       : "call",
-        r.out, r.in, str_format(a, "%s%s", s->is_warp ? "warp" : "lane", r.has_who ? "" : "_quiet"),
-        r.counted);
-}
-
-static const char *use_of(arena *a, const host_shape *s)
-{
-    host_rows r = host_rows_of(s);
-    const char *name = function_of(a, s), *is_warp = s->is_warp ? "true" : "false",
-               *who = r.has_who ? "MAILBOX_HAS_WHO" : "0";
-    if (r.counted)
-        return str_format(a, "MAILBOX_CARRY(%s, %u, %u, %s, %s, %u)\n", name, r.out, r.in, is_warp,
-                          who, r.counted);
-    return str_format(a, "MAILBOX_%s(%s, %u, %u, %s, %s)\n", s->is_posted ? "SEND" : "CALL", name,
-                      r.out, r.in, is_warp, who);
-}
-
-// "kiln_print_2_2": arguments, and the set of those that have 8 bytes.
-static uint64_t wide_of(const ir_func *f, const ir_inst *i)
-{
-    uint64_t wide = 0;
-    for (uint32_t k = 0; k < i->operand_count; k++)
-        wide |= (uint64_t)(host_words((uint8_t)ir_type_of(f, ir_operand(f, i, k))) == 2) << k;
-    return wide;
-}
-
-static const char *line_of(arena *a, const ir_func *f, const ir_inst *i)
-{
-    return str_format(a, "kiln_print_%u_%llx", i->operand_count, (unsigned long long)wide_of(f, i));
-}
-
-static const char *line_use_of(arena *a, const ir_func *f, const ir_inst *i)
-{
-    return str_format(a, "PRINT_LINE(%s, %u, 0x%llxu)\n", line_of(a, f, i), i->operand_count,
-                      (unsigned long long)wide_of(f, i));
-}
-
-// The headers one after the other: what they include of each other is left out.
-static void add_header(text *out, const char *name)
-{
-    for (const char *at = embed_find(name, NULL); at && *at;) {
-        size_t len = strcspn(at, "\n") + 1;
-        if (strncmp(at, "#include \"", 10) != 0)
-            text_add(out, at, len);
-        at += len;
-    }
-}
-
-const char *ptx_library(const ir_module *m, arena *a)
-{
-    static const char *const headers[] = {"channel/word.h", "channel/mailbox.h",
-                                          "channel/mailbox_warp.h", "channel/mailbox_call.h"};
-    text out = {.in = a};
-    bool prints = false, calls = false;
-    vec(const char *) uses = {0};
-    for (uint32_t n = 0; n < m->funcs.len; n++) {
-        const ir_func *f = m->funcs.at[n];
-        for (uint32_t k = 1; k < f->insts.len; k++) {
-            const ir_inst *i = &f->insts.at[k];
-            host_shape shape;
-            bool is_line = i->op == IR_PRINT;
-            if (i->op != IR_HOST && !is_line)
-                continue;
-            prints |= is_line;
-            calls |= !is_line;
-            if (!is_line)
-                host_of_inst(f, i, &shape);
-            const char *use = is_line ? line_use_of(a, f, i) : use_of(a, &shape);
-            bool is_known = false;
-            for (uint32_t u = 0; u < uses.len && !is_known; u++)
-                is_known = !strcmp(uses.at[u], use);
-            if (!is_known)
-                vec_push(a, &uses, use);
-        }
-    }
-    if (!uses.len)
-        return NULL;
-    for (size_t n = 0; n < (calls ? COUNT(headers) : 1); n++)
-        add_header(&out, headers[n]);
-    if (prints)
-        add_header(&out, "channel/print_room.h");
-    for (uint32_t u = 0; u < uses.len; u++)
-        text_puts(&out, uses.at[u]);
-    return out.at;
-}
+#define RING_NAME "$ring"
+enum { RING_SM = 90 }; // has bulk copies
 
 // --- the frame
 const char *ptx_host_frame(ptx *p)
@@ -172,14 +79,21 @@ static void store_counted(ptx *p, const char *frame, uint32_t word, uint32_t row
                           const host_param *param)
 {
     uint32_t at = 4 * HOST_FRAME_WORDS + 16 * row;
-    const char *least = ptx_temp(p, RC_RD), *bytes = ptx_temp(p, RC_R), *flag = ptx_temp(p, RC_R);
-    ptx_line(p, "st.local.b64 [%s+%u], %s", frame, at,
-             ptx_reg(p, ir_operand(p->f, i, param->first)));
+    const char *least = ptx_temp(p, RC_RD), *bytes = ptx_temp(p, RC_R), *flag = ptx_temp(p, RC_R),
+               *space = ptx_temp(p, RC_R), *is_global = ptx_temp(p, RC_PRED),
+               *is_local = ptx_temp(p, RC_PRED),
+               *at_object = ptx_reg(p, ir_operand(p->f, i, param->first));
+    enum { COUNTED_BACK = 1, COUNTED_GLOBAL = 2, COUNTED_LOCAL = 4 }; // MAILBOX_COUNTED_…
+    int changed = param->kind == 'm' ? COUNTED_BACK : 0;
+    ptx_line(p, "st.local.b64 [%s+%u], %s", frame, at, at_object);
     ptx_line(p, "min.u64 %s, %s, 0xffffffff", least,
              ptx_reg(p, ir_operand(p->f, i, param->first + 1)));
     ptx_line(p, "cvt.u32.u64 %s, %s", bytes, least);
     ptx_line(p, "st.local.b32 [%s+%u], %s", frame, at + 8, bytes);
-    ptx_line(p, "mov.b32 %s, %d", flag, param->kind == 'm');
+    ptx_line(p, "isspacep.global %s, %s", is_global, at_object);
+    ptx_line(p, "isspacep.local %s, %s", is_local, at_object);
+    ptx_line(p, "selp.b32 %s, %d, %d, %s", space, COUNTED_GLOBAL + changed, changed, is_global);
+    ptx_line(p, "selp.b32 %s, %d, %s, %s", flag, COUNTED_LOCAL + changed, space, is_local);
     ptx_line(p, "st.local.b32 [%s+%u], %s", frame, at + 12, flag);
     ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word, bytes);
 }
@@ -235,6 +149,99 @@ static const char *address_of(ptx *p, const char *frame)
     return generic;
 }
 
+// --- the ring: dynamic shared memory (rt/channel/mailbox_ring.h)
+static bool has_ring(const ptx *p)
+{
+    return p->t->sm >= RING_SM && p->m->library && library_has_ring(p->m);
+}
+
+static bool is_carry(const ir_func *f, const ir_inst *i)
+{
+    host_shape shape;
+    if (i->op != IR_HOST)
+        return false;
+    host_of_inst(f, i, &shape);
+    return host_rows_of(&shape).counted;
+}
+
+// Does it call with counted objects, itself or through others?
+static bool carries(const ir_module *m, const ir_func *f, bool *is_seen)
+{
+    for (uint32_t k = 1; k < f->insts.len; k++) {
+        const ir_inst *i = &f->insts.at[k];
+        if (is_carry(f, i))
+            return true;
+        if (i->op != IR_CALL || is_seen[i->aux])
+            continue;
+        is_seen[i->aux] = true;
+        if (carries(m, m->funcs.at[i->aux], is_seen))
+            return true;
+    }
+    return false;
+}
+
+bool ptx_carries(const ptx *p, const ir_func *f)
+{
+    return has_ring(p) && carries(p->m, f, arena_array(p->scratch, bool, p->m->funcs.len + 1));
+}
+
+// How many bytes there are, or 0. What is before the ring's place, which is aligned by hand, is
+// less than that.
+static const char *ring_bytes(ptx *p, const char *is_there)
+{
+    const char *bytes = special(p, "%dynamic_smem_size"), *left = ptx_temp(p, RC_R),
+               *given = ptx_temp(p, RC_R);
+    ptx_line(p, "setp.ge.u32 %s, %s, %u", is_there, bytes, CHANNEL_RING_LEAST);
+    ptx_line(p, "sub.u32 %s, %s, %u", left, bytes, CHANNEL_RING_ALIGN);
+    ptx_line(p, "selp.b32 %s, %s, 0, %s", given, left, is_there);
+    return given;
+}
+
+static const char *ring_address(ptx *p)
+{
+    const char *start = ptx_temp(p, RC_RD), *added = ptx_temp(p, RC_RD),
+               *aligned = ptx_temp(p, RC_RD);
+    ptx_line(p, "mov.u64 %s, " RING_NAME, start);
+    ptx_line(p, "add.u64 %s, %s, %u", added, start, CHANNEL_RING_ALIGN - 1);
+    ptx_line(p, "and.b64 %s, %s, -%u", aligned, added, CHANNEL_RING_ALIGN);
+    return aligned;
+}
+
+// A kernel's first instructions: nobody has the ring.
+void ptx_start_ring(ptx *p)
+{
+    const char *is_there = ptx_temp(p, RC_PRED), *is_first = ptx_temp(p, RC_PRED),
+               *thread = ptx_temp(p, RC_R), *all = ptx_temp(p, RC_R);
+    uint32_t none = ++p->next_label;
+    ring_bytes(p, is_there);
+    ptx_line(p, "@!%s bra.uni $L%u", is_there, none);
+    ptx_line(p, "or.b32 %s, %s, %s", thread, special(p, "%tid.x"), special(p, "%tid.y"));
+    ptx_line(p, "or.b32 %s, %s, %s", all, thread, special(p, "%tid.z"));
+    ptx_line(p, "setp.eq.u32 %s, %s, 0", is_first, all);
+    ptx_line(p, "@%s st.shared.v2.b32 [%s], {0, 0}", is_first, ring_address(p));
+    ptx_line(p, "bar.sync 0");
+    text_printf(&p->body, "$L%u:\n", none);
+}
+
+void ptx_declare_ring(ptx *p)
+{
+    for (uint32_t k = 0; k < p->m->funcs.len; k++)
+        if (ptx_carries(p, p->m->funcs.at[k])) {
+            text_puts(p->out, ".extern .shared .align 128 .b8 " RING_NAME "[];\n"
+                              ".visible .const .align 4 .b32 " CHANNEL_RING_NAME " = 1;\n");
+            return;
+        }
+}
+
+static void store_ring(ptx *p, const char *frame)
+{
+    uint32_t at = 4 * HOST_FRAME_WORDS + 16 * HOST_MOST_COUNTED;
+    const char *generic = ptx_temp(p, RC_RD);
+    ptx_line(p, "cvta.shared.u64 %s, %s", generic, ring_address(p));
+    ptx_line(p, "st.local.b64 [%s+%u], %s", frame, at, generic);
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, at + 8, ring_bytes(p, ptx_temp(p, RC_PRED)));
+}
+
 // --- the call
 // a + b * c
 static const char *added(ptx *p, const char *a, const char *b, const char *c)
@@ -268,14 +275,14 @@ static void call_host(ptx *p, const host_shape *s, const char *frame, uint32_t s
     ptx_line(p, "add.u64 %s, %s, %u", calls, channel, (uint32_t)offsetof(channel_header, calls));
     ptx_line(p, "mov.b32 %s, %u", number, HOST_SITE_NUMBERS * site);
     const char *address = address_of(p, frame);
-    ptx_call_library(p, function_of(p->scratch, s),
+    ptx_call_library(p, library_call(p->scratch, s),
                      (const char *const[]){calls, address, number, home_of(p)});
 }
 
 // Lines that nobody reads while kernels run take the same way: the channel says which it is.
 void ptx_print(ptx *p, const ir_inst *i, uint32_t site)
 {
-    const char *function = line_of(p->scratch, p->f, i);
+    const char *function = library_line(p->scratch, p->f, i);
     if (!p->m->library) { // nobody can launch this
         ptx_fault(p, site, NULL);
         return;
@@ -299,7 +306,7 @@ void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
         return;
     }
     uint32_t word = 0, row = 0, fine = ++p->next_label;
-    const char *frame = frame_for(p, function_of(p->scratch, &s));
+    const char *frame = frame_for(p, library_call(p->scratch, &s));
     for (uint32_t k = 0; k < s.in_count; k++) {
         const host_param *param = &s.params[s.in[k].param];
         if (!host_is_counted(param->kind))
@@ -310,6 +317,8 @@ void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
     host_rows rows = host_rows_of(&s);
     if (rows.has_who)
         store_who(p, frame, rows.out);
+    if (rows.counted && has_ring(p))
+        store_ring(p, frame);
     call_host(p, &s, frame, site);
     const char *status = ptx_temp(p, RC_R), *is_fine = ptx_temp(p, RC_PRED),
                *wide = ptx_temp(p, RC_RD);

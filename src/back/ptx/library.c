@@ -1,5 +1,5 @@
-// The functions that calls of the host and printf become (ptx_library). Short ones are placed where
-// they are called: a module with functions is assembled with less optimisation
+// The functions that calls of the host and printf become (back/library.h). Short ones are placed
+// where they are called: a module with functions is assembled with less optimisation
 // (docs/assembler.md), and a kernel that prints shall not be. A copy is a block of PTX with
 // registers and labels of its own, and its frame is registers of the caller. Start at
 // ptx_call_library.

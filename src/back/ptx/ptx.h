@@ -133,6 +133,9 @@ const char *ptx_load_channel(ptx *p);        // channel.c: the header's address
 void ptx_fault(ptx *p, uint32_t site, const char *const *values);
 void ptx_host(ptx *p, const ir_inst *i, uint32_t site);  // host.c: HOST
 const char *ptx_host_frame(ptx *p);                      // host.c: the name of the frame
+bool ptx_carries(const ptx *p, const ir_func *f);        // host.c: it may use the ring
+void ptx_start_ring(ptx *p);                             // host.c: at such a kernel's beginning
+void ptx_declare_ring(ptx *p);                           // host.c: for the module
 void ptx_print(ptx *p, const ir_inst *i, uint32_t site); // host.c
 // library.c: a function of m->library that is copied to its calls is kept for them.
 bool ptx_keep_placed(ptx *p);

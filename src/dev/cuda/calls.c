@@ -42,8 +42,7 @@ static size_t rows_at(const cuda_calls *c)
 }
 static size_t data_at(const cuda_calls *c) // wide slices are before it
 {
-    return rows_at(c) + c->capacity * sizeof(mailbox_rows) +
-           (size_t)MAILBOX_WIDE_BOXES * MAILBOX_WIDE;
+    return rows_at(c) + c->capacity * sizeof(mailbox_rows) + (size_t)MAILBOX_WIDE_ALL;
 }
 
 // What modules are told; addresses are the GPU's.
@@ -154,6 +153,9 @@ static kiln_status attach(kiln_module *m)
                                        CHANNEL_CALLS_NAME);
     if (!r)
         r = tell_module(d, channel);
+    cu_ptr ring = 0;
+    channel->has_ring =
+        !d->cu->module_global(&ring, &bytes, cuda_module_of(m)->loaded, CHANNEL_RING_NAME);
     if (r) {
         server_remove(d->calls->s, m);
         return cuda_fail(m->k, r, "preparing calls of the host");

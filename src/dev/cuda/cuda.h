@@ -70,6 +70,7 @@ typedef struct cuda_channel {
     volatile channel_fault *fault; // mapped, right after the ring
     bool is_dirty;                 // launched since the last drain
     bool has_calls;                // the header says where mailboxes are
+    bool has_ring;                 // its calls carry objects through dynamic shared memory
     uint32_t first_call;           // number of the module's first function in them
     cu_ptr calls_copy;             // CHANNEL_CALLS_NAME
     kiln_module *module;           // what follows is of a channel that is read while kernels run
@@ -84,9 +85,13 @@ typedef struct cuda_module {
     cuda_channel *channel; // NULL: no kernel of it prints or checks
 } cuda_module;
 
+enum { CUDA_RING_SIZES = 4 };
 typedef struct cuda_kernel {
     cu_function function;
     size_t dynamic_limit; // dynamic shared bytes the function was set up for
+    // what ring.c was told about blocks of so many threads with so much dynamic shared memory
+    uint32_t ring_threads, plain_blocks, ring_blocks[CUDA_RING_SIZES];
+    size_t ring_base;
 } cuda_kernel;
 
 typedef struct cuda_graph {
@@ -249,6 +254,8 @@ void cuda_printer_close(cuda_device *d);
 typedef struct cuda_calls cuda_calls;
 // Before a launch of a kernel that calls host functions.
 kiln_status cuda_calls_start(kiln_kernel *kernel, const rt_launch *l);
+// ring.c: dynamic shared memory of a launch, with what its calls can use of it.
+size_t cuda_ring_bytes(kiln_kernel *kernel, const rt_launch *l);
 // --- far.c: large objects of calls. What the server is told of it; NULL: they take the way of
 // small ones.
 typedef struct cuda_far cuda_far;

@@ -130,6 +130,7 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
     kiln *k = kernel->module->k;
     cuda_device *d = cuda_of(k);
     cuda_stream *s = cuda_stream_of(k, l->stream);
+    rt_launch wider;
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
@@ -139,6 +140,11 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
             return cuda_sync(k, NULL);
         if (kernel->calls_host && (status = cuda_calls_start(kernel, l)) != KILN_OK)
             return status;
+        if (kernel->carries) {
+            wider = *l;
+            wider.shared_bytes = cuda_ring_bytes(kernel, l);
+            l = &wider;
+        }
         if (channel->tail)
             cuda_printer_wake(d);
         channel->is_dirty = d->has_talked = true;

@@ -8,7 +8,9 @@
 
 _Static_assert(MAILBOX_ROWS == (int)HOST_FRAME_WORDS &&
                    (int)MAILBOX_MOST_COUNTED == (int)HOST_MOST_COUNTED &&
-                   (int)MAILBOX_SITE == (int)HOST_SITE_NUMBERS,
+                   (int)MAILBOX_SITE == (int)HOST_SITE_NUMBERS &&
+                   MAILBOX_RING_LEAST == CHANNEL_RING_LEAST &&
+                   MAILBOX_RING_ALIGN == CHANNEL_RING_ALIGN,
                "the emitted code knows these by other names");
 
 enum { FAR_RECORD = 16 }; // bytes in the place of a large object
@@ -230,11 +232,12 @@ typedef struct far_object {
     uint8_t *at;
     uint64_t address;
     uint32_t bytes;
-    bool is_taken, is_lent, is_back; // is_taken: of far->take; is_lent: in the wide slice
+    // is_taken: of far->take; is_lent: in the wide slice; is_back: it is copied to where it was
+    bool is_taken, is_lent, is_back;
 } far_object;
 typedef struct far_objects {
+    const serve_place *place;
     const server_far *from;
-    uint8_t *wide;
     uint32_t count;
     far_object of[MAILBOX_MOST_COUNTED];
 } far_objects;
@@ -248,16 +251,17 @@ static void far_free(far_objects *all)
             free(all->of[n].at);
 }
 
-// The GPU has streamed it. If it is to go back, it must be where copies reach.
+// The GPU has brought it. If it is to be copied back, it must be where copies reach.
 static uint32_t far_find(const far_objects *all, uint32_t place, far_object *o)
 {
-    uint64_t from = (uint64_t)(place - 1) * 16;
-    if (!all->wide || from > MAILBOX_WIDE || o->bytes > MAILBOX_WIDE - from ||
-        o->bytes < MAILBOX_LEAST_WIDE)
+    const serve_place *p = all->place;
+    uint64_t from = ((uint64_t)(place & ~MAILBOX_FETCHED) - 1) * 16 + (o->address & 15);
+    if (from > p->wide_bytes || o->bytes > p->wide_bytes - from || o->bytes < MAILBOX_LEAST_WIDE)
         return MAILBOX_BAD;
+    o->is_back = o->is_back && !(place & MAILBOX_FETCHED);
     if (o->is_back && (!all->from || !all->from->has(all->from->user, o->address, o->bytes)))
         return MAILBOX_NEAR;
-    o->at = all->wide + from;
+    o->at = p->wide + from;
     o->is_lent = true;
     return MAILBOX_OK;
 }
@@ -331,8 +335,8 @@ static uint32_t call_one(const serve_row *row, serve_bytes *bytes, uint32_t lane
                          const serve_place *place, mailbox_packet *call, server_stop *stop)
 {
     far_objects large; // to clear it takes longer than a call
+    large.place = place;
     large.from = place->far;
-    large.wide = place->wide;
     large.count = 0;
     host_lane one;
     char why[sizeof stop->why];
@@ -358,8 +362,8 @@ static void call_together(const serve_row *row, serve_bytes *bytes, const serve_
     uint32_t count = 0;
     for (uint32_t left = lanes; left; left &= left - 1) {
         uint32_t l = word_lowest(left);
+        large[l].place = place;
         large[l].from = place->far;
-        large[l].wide = place->wide;
         large[l].count = 0;
         call->words[0][l] = start_one(row, bytes, l, &large[l], call, &all[l]);
         if (!call->words[0][l])

@@ -212,7 +212,7 @@ static bool serve(void *user, mailbox_packet *call)
     const serve_row *row = row_of(s, MAILBOX_FUNCTION(call->kind));
     serve_bytes *bytes = row ? bytes_of(s, row, box) : NULL;
     serve_place place = {s->place.data + (size_t)box * (MAILBOX_DATA / 8),
-                         (uint8_t *)mailbox_wide(s->place.data, box), s->place.far};
+                         mailbox_wide(s->place.data, box), mailbox_wide_bytes(box), s->place.far};
     server_stop stop; // to clear its text takes longer than a call
     stop.m = NULL;
     STORE(w->now, w->now + 1);

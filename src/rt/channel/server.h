@@ -85,7 +85,8 @@ typedef struct serve_bytes { // counted objects of a mailbox's lanes, on their w
 
 typedef struct serve_place { // what belongs to a mailbox
     uint64_t *slice;
-    uint8_t *wide; // NULL: it has none
+    uint8_t *wide;
+    uint32_t wide_bytes; // 0: it has none
     const server_far *far;
 } serve_place;
 

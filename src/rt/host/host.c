@@ -201,7 +201,7 @@ kiln_status host_check(kiln_kernel *kernel)
         if (site->op != IR_HOST || is_of_another(kernel, site->kernel) ||
             str_starts(site->text, HEAP_NOTE " ")) // kiln check answers that
             continue;
-        if (!k->ops->calls_host)
+        if (!k->ops->calls_host || k->has_no_calls)
             return error_set(k, KILN_E_UNSUPPORTED, K6047,
                              "kernel '%s' calls the host function '%.*s', and %s cannot call the "
                              "host while a kernel runs\n  run it on 'cpu' or 'interp'",
@@ -222,6 +222,13 @@ kiln_status host_check(kiln_kernel *kernel)
                                  site->text.at);
             made->is_plain = is_plain(&made->shape);
         }
+        if (made->shape.is_warp && k->has_no_warp_calls)
+            return error_set(k, KILN_E_UNSUPPORTED, K6047,
+                             "kernel '%s' calls the host function '%.*s' once for a warp, and on "
+                             "%s every thread calls by itself\n  let one thread call it, without "
+                             "per_warp, or run it on 'cpu' or 'interp'",
+                             kernel->name, (int)made->shape.name.len, made->shape.name.at,
+                             k->device);
         const host_row *row = find_row(k, made->shape.name);
         if (!row && is_service(made->shape.name)) {
             kiln_status attached = io_attach(k);
@@ -233,6 +240,8 @@ kiln_status host_check(kiln_kernel *kernel)
             made->row = row;
         if (!kernel->calls_host)
             kernel->calls_host = true;
+        if (!kernel->carries && host_rows_of(&made->shape).counted)
+            kernel->carries = true;
         kiln_status status = check_row(kernel, made);
         if (status)
             return status;
