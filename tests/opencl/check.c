@@ -1,6 +1,7 @@
 // What Kiln says about OpenCL that is missing, too limited, or fails: on tests/opencl/libopencl.c,
 // which the loader finds before the real one.     check MODE…   (MODE: see libopencl.c; absent)
 #include "api.h"
+#include "kiln/hostcall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,13 @@ static const char source[] = "#include <kiln/kernel.h>\n"
                              "host i32 answer(void);\n"
                              "kernel block(64) void fine(i32 *x) { x[thread_x()] += 1; }\n"
                              "kernel block(64) void asks(void) { answer(); }\n";
+
+static void on_answer(void *user, const kiln_host_call *call)
+{
+    (void)user;
+    *(int32_t *)call->result = 42;
+}
+static const kiln_host_desc answer = {.name = "answer", .call = on_answer};
 
 static void check_open(const char *mode)
 {
@@ -62,8 +70,14 @@ static void check_fine(const char *mode)
         CHECK(!status && !kiln_buffer_new(k, KILN_I32, 64, &x));
         kiln_arg args[] = {kiln_arg_buffer(x)};
         CHECK(!api_launch(api_kernel(m, "fine"), 1, 0, args, 1));
-        EXPECT(api_launch(api_kernel(m, "asks"), 1, 0, NULL, 0), KILN_E_UNSUPPORTED, "K6047",
-               "the host function 'answer'");
+        if (!strcmp(mode, "shared")) { // threads that serve wait for a kernel that does not run
+            CHECK(!kiln_host_register(k, &answer));
+            for (uint32_t grid = 1; grid < 200; grid += 99)
+                CHECK(!api_launch(api_kernel(m, "asks"), grid, 0, NULL, 0) && !kiln_sync(k));
+        } else {
+            EXPECT(api_launch(api_kernel(m, "asks"), 1, 0, NULL, 0), KILN_E_UNSUPPORTED, "K6047",
+                   "the host function 'answer'");
+        }
         if (!strcmp(mode, "lost")) {
             EXPECT(kiln_sync(k), KILN_E_KERNEL, "K6035", "kernel 'fine'");
             EXPECT(kiln_sync(k), KILN_E_DRIVER, "K6036", "lost");
@@ -78,7 +92,8 @@ static void check_fine(const char *mode)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    bool opens = !strcmp(mode, "fine") || !strcmp(mode, "build") || !strcmp(mode, "lost");
+    bool opens = !strcmp(mode, "fine") || !strcmp(mode, "build") || !strcmp(mode, "lost") ||
+                 !strcmp(mode, "shared");
     if (opens)
         check_fine(mode);
     else

@@ -62,13 +62,19 @@ ocl_result clGetDeviceInfo(ocl_device_id d, uint32_t what, size_t size, void *ou
 {
     (void)d;
     switch (what) {
-    case OCL_DEVICE_TYPE: return give_number(OCL_TYPE_GPU, size, out, needed);
+    case OCL_DEVICE_TYPE:
+        return give_number(is("shared") ? OCL_TYPE_CPU : OCL_TYPE_GPU, size, out, needed);
     case OCL_GROUP_SIZE: return give_number(1024, size, out, needed);
     case OCL_SINGLE_CONFIG:
         return give_number((is("flush") ? 0u : OCL_FP_DENORMS) | (is("nofma") ? 0u : OCL_FP_FMA),
                            size, out, needed);
     case OCL_DOUBLE_CONFIG: return give_number(is("single") ? 0 : 63, size, out, needed);
-    case OCL_SVM_ABILITIES: return give_number(is("old") ? 0 : OCL_SVM_COARSE, size, out, needed);
+    case OCL_SVM_ABILITIES:
+        return give_number(is("old") ? 0
+                           : is("shared") || is("fine")
+                               ? OCL_SVM_COARSE | OCL_SVM_FINE | OCL_SVM_ATOMIC
+                               : OCL_SVM_COARSE,
+                           size, out, needed);
     case OCL_DEVICE_NAME: return give_text("Nothing 1000", size, out, needed);
     case OCL_DRIVER_VERSION: return give_text("1.0", size, out, needed);
     case OCL_EXTENSIONS: return give_text("cl_khr_int64_base_atomics", size, out, needed);

@@ -14,7 +14,7 @@ void threads_set(threads *e, ir_ref r, const char *value)
 
 bool threads_may_end(uint16_t op)
 {
-    return op == IR_ASSERT || op == IR_BOUNDS || op == IR_TRAP;
+    return op == IR_ASSERT || op == IR_BOUNDS || op == IR_TRAP || op == IR_HOST;
 }
 
 const char *threads_end(threads *e)
@@ -39,6 +39,8 @@ static const char *shuffled(threads *e, const ir_inst *i)
     const char *value = ctext_bits(&e->t, ir_operand(e->t.f, i, 0));
     const char *by = ctext_scalar(&e->t, ir_operand(e->t.f, i, 1));
     const char *width = ctext_scalar(&e->t, ir_operand(e->t.f, i, 2)), *bits;
+    if (e->is_library)
+        return ctext_scalar(&e->t, ir_operand(e->t.f, i, 0));
     if (e->has_lanes)
         bits = str_format(e->t.a, "shuffle_%d(%u, %s, %s, %s)", ctext_is_wide(t) ? 64 : 32, i->aux,
                           value, by, width);
@@ -52,6 +54,8 @@ static const char *shuffled(threads *e, const ir_inst *i)
 
 static const char *voted(threads *e, const ir_inst *i)
 {
+    if (e->is_library)
+        return i->op == IR_BALLOT ? ctext_bits(&e->t, ir_operand(e->t.f, i, 0)) : "1u";
     if (i->op == IR_ACTIVE)
         return e->has_lanes ? "active_lanes()"
                             : str_format(e->t.a, "match_box(%s, 0, 0)", boxes(e));
@@ -81,7 +85,7 @@ static const char *geometry(threads *e, const ir_inst *i)
         return block[0] ? str_format(e->t.a, "%uu", block[i->imm]) : of_axis(e, d->block_size, i);
     case IR_GRIDDIM: return of_axis(e, d->grid_size, i);
     case IR_CLUSTER: return d->cluster[i->imm & 3];
-    case IR_LANE: return "(thread_rank() & 31)";
+    case IR_LANE: return e->is_library ? "0u" : "(thread_rank() & 31)";
     case IR_WARP: return "(thread_rank() >> 5)";
     default: return "dynamic_bytes";
     }
@@ -108,6 +112,8 @@ static void emit_channel(threads *e, ir_inst_id id)
         ctext_put(&e->t, "if (act) {");
     if (i->op == IR_PRINT) {
         emit_print(e, i, site);
+    } else if (i->op == IR_HOST && e->calls_host) {
+        threads_emit_host(e, i, site);
     } else if (i->op == IR_HOST) { // the launch is refused: nobody gets here
         for (uint32_t k = 0; k < i->result_count; k++)
             threads_set(e, i->result + k,
@@ -137,6 +143,8 @@ static bool emit_effect(threads *e, ir_inst_id id)
     switch (i->op) {
     case IR_BARRIER: ctext_put(&e->t, "BLOCK_BARRIER();"); return true;
     case IR_WARPSYNC:
+        if (e->is_library)
+            return true;
         ctext_put(&e->t, e->has_lanes ? "WARP_BARRIER();" : "BLOCK_BARRIER();");
         return true;
     case IR_PREFETCH:

@@ -23,6 +23,10 @@ static void lay_out_frame(threads *e)
             e->structs[k] = ir_round_up(e->t.local_bytes, align > 16 ? align : 16);
             e->t.local_bytes = ir_round_up(e->structs[k] + f->params.at[k].size, 16);
         }
+    e->host_frame = ir_round_up(e->t.local_bytes, 16);
+    uint64_t host_bytes = e->calls_host ? threads_host_bytes(f) : 0;
+    if (host_bytes)
+        e->t.local_bytes = e->host_frame + host_bytes;
 }
 
 static void emit_frame(threads *e)
@@ -60,7 +64,7 @@ static void emit_param(threads *e, uint32_t k)
     }
 }
 
-void threads_emit_kernel(threads *e, const ir_func *f, const char *what, arena *a, text *out)
+static void start(threads *e, const ir_func *f, arena *a, text *out)
 {
     e->t = (ctext){.words = &e->dialect->words, .f = f, .m = f->module, .a = a, .out = out};
     e->t.folds = folds_find(f, a);
@@ -71,6 +75,31 @@ void threads_emit_kernel(threads *e, const ir_func *f, const char *what, arena *
     lay_out_frame(e);
     e->t.shared = ir_layout_shared(f, 1, a);
     e->t.sites = channel_number_sites(f, a);
+}
+
+void threads_emit_function(threads *e, const ir_func *f, arena *a, text *out)
+{
+    const ctext_words *w = &e->dialect->words;
+    start(e, f, a, out);
+    must(!e->t.local_bytes && !e->t.shared.behind); // `frame` and `shared` are the caller's
+    text_printf(out, "\nstatic void %s(%s%s *shared, %s *frame", f->name,
+                e->dialect->spaces[SPACE_SHARED].qualifier, w->byte, w->byte);
+    for (uint32_t k = 0; k < f->params.len; k++)
+        text_printf(out, ", %s p%u",
+                    ir_type_size(ir_type_of(f, f->first_param + k)) == 8 ? w->wide_word : w->word,
+                    k);
+    text_puts(out, ")\n{\n");
+    e->t.depth = 1;
+    for (uint32_t k = 0; k < f->params.len; k++)
+        emit_param(e, k);
+    ctext_put(&e->t, "%s ticks = 0;", w->wide_word);
+    threads_emit_region(e, f->body);
+    text_puts(out, "}\n");
+}
+
+void threads_emit_kernel(threads *e, const ir_func *f, const char *what, arena *a, text *out)
+{
+    start(e, f, a, out);
     text_printf(out, "\n// kernel %s: %llu bytes of shared memory%s\n", f->name,
                 (unsigned long long)e->t.shared.behind, what);
     e->dialect->put_signature(e);

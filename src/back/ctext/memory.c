@@ -67,9 +67,9 @@ static void in_space(threads *e, thread_space in, const char *at, bool writes,
         bool is_possible;
         thread_space in;
         const char *test;
-    } rows[] = {{e->t.local_bytes > 0, SPACE_PRIVATE, "IS_PRIVATE"},
-                {has_shared(e), SPACE_SHARED, "IS_SHARED"},
-                {!writes && e->t.m->data.len > 0, SPACE_DATA, "IS_DATA"}};
+    } rows[] = {{e->is_library || e->t.local_bytes > 0, SPACE_PRIVATE, "IS_PRIVATE"},
+                {e->is_library || has_shared(e), SPACE_SHARED, "IS_SHARED"},
+                {!writes && (e->has_data || e->t.m->data.len > 0), SPACE_DATA, "IS_DATA"}};
     const char *offset = str_format(e->t.a, "OFFSET(%s)", at);
     for (size_t k = 0; k < COUNT(rows); k++) {
         if (!rows[k].is_possible)

@@ -71,6 +71,14 @@ static bool is_portable(const ir_func *f, diags *ds)
     return is_fine;
 }
 
+// Where a thread looks for a mailbox first.
+static const char home[] =
+    "IN uint home_of(void)\n{\n"
+    "    size_t rows = get_group_id(1) + get_num_groups(1) * get_group_id(2);\n"
+    "    size_t block = get_group_id(0) + get_num_groups(0) * rows;\n"
+    "    size_t size = get_local_size(0) * get_local_size(1) * get_local_size(2);\n"
+    "    return (uint)(block * size) + thread_rank();\n}\n";
+
 bool opencl_emit(const ir_module *m, const ir_func *only, const opencl_options *options, diags *ds,
                  arena *scratch, text *out)
 {
@@ -85,6 +93,15 @@ bool opencl_emit(const ir_module *m, const ir_func *only, const opencl_options *
     threads_emit_structs(m, &opencl, scratch, out);
     const uint64_t *data_at =
         threads_emit_data(m, "__constant uchar data[] __attribute__((aligned(64)))", scratch, out);
+    bool calls_host = options->calls_host && m->library;
+    if (calls_host)
+        text_puts(out, home);
+    for (uint32_t k = 0; calls_host && k < m->library->funcs.len; k++) {
+        threads e = {
+            .dialect = &opencl, .has_lanes = true, .is_library = true, .has_data = m->data.len > 0};
+        if (m->library->funcs.at[k]->is_kernel)
+            threads_emit_function(&e, m->library->funcs.at[k], scratch, out);
+    }
     for (uint32_t k = 0; k < m->funcs.len; k++) {
         const ir_func *f = m->funcs.at[k];
         if (!f->is_kernel || (only && only != f))
@@ -96,6 +113,7 @@ bool opencl_emit(const ir_module *m, const ir_func *only, const opencl_options *
         threads e = {.dialect = &opencl,
                      .has_lanes = options->has_ptx,
                      .has_loops = options->has_loops,
+                     .calls_host = calls_host,
                      .data_at = data_at};
         threads_emit_kernel(&e, f, reads_pointers(f) ? "; reads pointers" : "", scratch, out);
     }

@@ -1,7 +1,8 @@
 // The threads model of C-like text: a kernel is a function that one thread runs, values are
 // scalars, pointers are numbers. control.c prints control that C does, together.c control that all
 // threads of a block go through (where the device has no lanes of its own to shuffle between),
-// memory.c loads, stores and atomics, effect.c the other instructions, kernel.c a whole kernel.
+// memory.c loads, stores and atomics, host.c calls of the host, effect.c the other instructions,
+// kernel.c a whole kernel.
 // Start reading there.
 //
 // To add a dialect: its file with a ctext_dialect and an entry like opencl_emit, a prelude that
@@ -48,10 +49,15 @@ struct threads {
     bool has_lanes;  // the device has warps of 32 lanes: what goes on among them is its own
     bool has_loops;  // its compiler makes loops over the block's threads
     bool has_breaks; // control is printed without goto; it must be plain (pass exits)
+    bool calls_host; // the device has mailboxes (host.c)
+    bool is_library; // a function for calls of the host: a thread is a warp, and gets the caller's
+                     // frame and shared memory
+    bool has_data;   // of such a function: its caller has constant arrays
     uniform_facts uniform;
     thread_control *controls;
     const uint64_t *data_at; // offset of each constant array, of all
     uint64_t *structs;       // per parameter: where a struct given by value lies in the frame
+    uint64_t host_frame;     // where words of calls of the host lie there
     bool has_boxes;          // lanes exchange values through memory
     bool is_together;        // has collectives that all threads must reach
     // where the printer is
@@ -63,6 +69,8 @@ struct threads {
 // --- kernel.c
 // `e` has dialect, has_lanes, has_loops and data_at; `what` is behind the comment's line.
 void threads_emit_kernel(threads *e, const ir_func *f, const char *what, arena *a, text *out);
+// A function of the library, which kernels call; `e` has is_library, too.
+void threads_emit_function(threads *e, const ir_func *f, arena *a, text *out);
 // Structs that parameters are, by their sizes.
 void threads_emit_structs(const ir_module *m, const ctext_dialect *d, arena *a, text *out);
 // Offsets of all constant arrays; their bytes are put between the braces of one array.
@@ -90,5 +98,8 @@ bool threads_may_end(uint16_t op);
 // The rest of a line that ends this thread.
 const char *threads_end(threads *e);
 void threads_emit_plain(threads *e, ir_inst_id id);
+// --- host.c
+void threads_emit_host(threads *e, const ir_inst *i, uint32_t site);
+uint64_t threads_host_bytes(const ir_func *f); // of the frame, for calls of the host
 
 #endif

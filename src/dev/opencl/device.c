@@ -115,6 +115,10 @@ static kiln_status find(ocl_device *d, int ordinal)
     d->options.is_exact = (single & OCL_FP_EXACT_DIVIDE) != 0;
     d->options.has_ptx = has_extension(d->cl, id, "cl_nv_");
     d->options.has_loops = !strcmp(d->found->platform, "Portable Computing Language");
+    // Where kernels run on the host's cores, its memory is theirs at the same time, and in the
+    // same order. Elsewhere that takes atomics that all devices see, which OpenCL C 1.2 lacks.
+    d->options.calls_host =
+        (d->found->type & OCL_TYPE_CPU) && (d->svm & OCL_SVM_FINE) && (d->svm & OCL_SVM_ATOMIC);
     if (!real)
         return lacks(d, "double precision");
     if (!(single & OCL_FP_DENORMS))
@@ -194,6 +198,8 @@ kiln_status ocl_sync(kiln *k, kiln_stream *s)
         r = d->cl->finish(ocl_stream_of(each)->queue);
     if (r)
         return ocl_fail(k, r, "waiting for the device");
+    if (waits_for_all)
+        ocl_calls_rest(d);
     return d->has_talked ? ocl_channel_drain(k) : KILN_OK;
 }
 
@@ -333,6 +339,7 @@ static void close_device(kiln *k)
     ocl_device *d = ocl_of(k);
     if (!d)
         return;
+    ocl_calls_close(k);
     if (d->main)
         d->cl->queue_release(d->main);
     if (d->context)
@@ -380,6 +387,8 @@ static kiln_status open_device(kiln *k, int ordinal)
     fill_info(d, &d->facts);
     k->target = &opencl_target;
     k->caps = d->facts.caps;
+    k->has_no_calls = !d->options.calls_host;
+    k->has_no_warp_calls = true;
     return KILN_OK;
 }
 
@@ -405,6 +414,7 @@ static const backend *backend_of(const kiln_module *m, const kiln_compile_desc *
 const device_ops opencl_device_ops = {
     .is_numbered = true,
     .keeps_code = true,
+    .calls_host = true, // where the device's memory allows it: calls.c
     .count = count_devices,
     .find = find_device,
     .info_at = info_at,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "rt/channel/reader.h"
+#include "rt/channel/server.h"
 #include "rt/graph/capture.h"
 
 static const void *at_address(uint64_t address)
@@ -24,11 +25,13 @@ static ocl_result name_buffers(const kiln_kernel *kernel)
     size_t count = 0, n = 0;
     for (const kiln_buffer *b = k->buffers; b; b = b->next)
         count++;
-    void **list = malloc((count + 1) * sizeof *list);
+    void **list = malloc((count + 2) * sizeof *list), *mailboxes = ocl_calls_memory(ocl_of(k));
     if (!list)
         return OCL_NO_HOST_MEMORY;
     for (const kiln_buffer *b = k->buffers; b; b = b->next)
         list[n++] = b->base;
+    if (kernel->calls_host && mailboxes)
+        list[n++] = mailboxes;
     ocl_result r = n ? ocl_of(k)->cl->set_exec(ocl_function_of(kernel)->native, OCL_SVM_POINTERS,
                                                n * sizeof *list, list)
                      : OCL_OK;
@@ -60,7 +63,7 @@ static ocl_result set_args(const kiln_kernel *kernel, const rt_launch *l)
         r = cl->set_arg(f, n++, sizeof dynamic, &dynamic);
     if (!r && kernel->talks)
         r = cl->set_pointer(f, n, ocl_module_of(kernel->module)->channel.memory);
-    if (!r && ocl_function_of(kernel)->follows_pointers)
+    if (!r && (ocl_function_of(kernel)->follows_pointers || kernel->calls_host))
         r = name_buffers(kernel);
     return r;
 }
@@ -92,6 +95,8 @@ kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *l)
                          k->device);
     if (l->stream && l->stream->capture)
         return capture_launch(l->stream->capture, kernel, l);
+    if (kernel->calls_host && (status = ocl_calls_start(kernel, l)) != KILN_OK)
+        return status;
     if (kernel->talks) {
         ocl_module_of(kernel->module)->channel.is_dirty = true;
         d->has_talked = true;
@@ -115,9 +120,10 @@ kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *l)
 }
 
 // --- the channel
-enum { HEADER_BYTES = offsetof(channel_header, calls) }; // calls of the host are not for OpenCL
+enum { HEADER_BYTES = offsetof(channel_header, calls) }; // calls of the host are behind the fault
 _Static_assert((int)HEADER_BYTES <= (int)OCL_CHANNEL_HEAD, "the lines begin behind it");
-static const size_t channel_bytes = OCL_CHANNEL_HEAD + OCL_RING_BYTES + sizeof(channel_fault);
+_Static_assert(OCL_CHANNEL_HEAD + OCL_RING_BYTES + sizeof(channel_fault) <= OCL_CALLS_AT, "fault");
+static const size_t channel_bytes = OCL_CALLS_AT + OCL_CALLS_BYTES;
 
 kiln_status ocl_channel_open(kiln_module *m)
 {
@@ -145,7 +151,7 @@ void ocl_channel_close(kiln_module *m)
     *c = (ocl_channel){0};
 }
 
-static kiln_status drain(kiln_module *m, bool *is_reported)
+static kiln_status drain(kiln_module *m, const char *why, bool *is_reported)
 {
     ocl_device *d = ocl_of(m->k);
     ocl_channel *c = &ocl_module_of(m)->channel;
@@ -167,7 +173,7 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
         r = d->cl->svm_copy(d->main, 1, &fault, c->memory + OCL_CHANNEL_HEAD + OCL_RING_BYTES,
                             sizeof fault, 0, NULL, NULL);
     if (!r && fault.is_set && !*is_reported) {
-        status = channel_set_fault(m, &fault, "");
+        status = channel_set_fault(m, &fault, why);
         *is_reported = true;
     }
     header.position = header.dropped = header.fault_taken = 0;
@@ -183,11 +189,19 @@ kiln_status ocl_channel_drain(kiln *k)
 {
     kiln_status first = KILN_OK;
     bool is_reported = false;
+    server_stop stop = {.m = NULL};
+    bool has_stop = ocl_calls_stopped(k, &stop);
     ocl_of(k)->has_talked = false;
     for (kiln_module *m = k->modules; m; m = m->next) {
         bool is_dirty = ocl_module_of(m)->channel.is_dirty;
-        kiln_status status = is_dirty ? drain(m, &is_reported) : KILN_OK;
+        kiln_status status = is_dirty ? drain(m, stop.why, &is_reported) : KILN_OK;
         first = first ? first : status;
+    }
+    if (has_stop && !is_reported && !first) { // nobody has waited for the function
+        channel_fault fault = {.site = stop.site, .values = {SERVER_STOPPED}};
+        memcpy(fault.thread, stop.thread, sizeof fault.thread);
+        memcpy(fault.block, stop.block, sizeof fault.block);
+        first = channel_set_fault(stop.m, &fault, stop.why);
     }
     return first;
 }

@@ -136,6 +136,7 @@ void ocl_unload_module(kiln_module *m)
         return;
     if (!d->is_lost)
         ocl_sync(m->k, NULL); // its kernels may still run
+    ocl_calls_forget(m);
     ocl_channel_close(m);
     for (size_t n = 0; n < m->kernel_count; n++) {
         ocl_function *f = ocl_function_of(m->kernels[n]);

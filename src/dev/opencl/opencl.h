@@ -11,7 +11,13 @@
 #include "dev/opencl/abi.h"
 #include "rt/rt.h"
 
-enum { OCL_RING_BYTES = 1 << 20, OCL_CHANNEL_HEAD = 64 };
+enum {
+    OCL_RING_BYTES = 1 << 20,
+    OCL_CHANNEL_HEAD = 64,
+    OCL_CALLS_AT = OCL_CHANNEL_HEAD + OCL_RING_BYTES + 64, // a mailbox_calls (back/ctext/host.c)
+    OCL_CALLS_BYTES = 72
+};
+typedef struct ocl_calls ocl_calls;
 
 struct ocl_device {
     const ocl_api *cl;
@@ -22,7 +28,8 @@ struct ocl_device {
     ocl_queue main;
     opencl_options options;
     uint64_t svm;
-    bool has_talked; // some kernel with a channel was launched since the last drain
+    ocl_calls *calls; // NULL: no kernel has called the host
+    bool has_talked;  // some kernel with a channel was launched since the last drain
     bool is_lost;
     char lost_text[512];
     char last_kernel[128];
@@ -36,8 +43,11 @@ typedef struct ocl_function { // of a kernel
 } ocl_function;
 
 typedef struct ocl_channel {
-    uint8_t *memory; // SVM: head, lines, fault; NULL: no kernel of the module prints or checks
+    uint8_t
+        *memory; // SVM: head, lines, fault, calls; NULL: no kernel of the module prints or checks
     bool is_dirty;
+    bool has_calls;      // it says where mailboxes are
+    uint32_t first_call; // number of the module's first function in them
 } ocl_channel;
 
 typedef struct ocl_module {
@@ -103,5 +113,15 @@ kiln_status ocl_channel_open(kiln_module *m);
 void ocl_channel_close(kiln_module *m);
 // After everything has ended: prints the lines of all modules, reports the first fault.
 kiln_status ocl_channel_drain(kiln *k);
+
+// --- calls.c: calls of the host
+struct server_stop;
+// Before a launch: mailboxes and threads that serve, or why there are none.
+kiln_status ocl_calls_start(kiln_kernel *kernel, const rt_launch *l);
+void *ocl_calls_memory(const ocl_device *d); // which kernels use; NULL: none
+void ocl_calls_rest(ocl_device *d);          // all kernels have ended
+void ocl_calls_forget(kiln_module *m);
+void ocl_calls_close(kiln *k);
+bool ocl_calls_stopped(kiln *k, struct server_stop *out); // as server_take_stop
 
 #endif
