@@ -272,9 +272,9 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
         uint32_t m, least, most;
         bool is_pingpong;
         uint32_t sharers;
-    } ranges[] = {{64, 32, 128, false, 1},  {128, 64, 256, false, 1},
-                  {192, 64, 192, false, 1}, // of three warpgroups
-                  {128, 128, 192, true, 1}, {128, 128, 256, false, 2},
+    } ranges[] = {{64, 32, 128, false, 1},   {128, 64, 256, false, 1},
+                  {192, 128, 192, false, 1}, // of three warpgroups
+                  {128, 128, 192, true, 1},  {128, 128, 256, false, 2},
                   {128, 128, 192, true, 2}};
     bool is_nn = !j->a.is_transposed && !j->b.is_transposed;
     tile best = {128, 256, .split_k = 1, .sharers = 1, .is_swapped = is_nn && j->out_bytes == 2};

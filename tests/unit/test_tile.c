@@ -57,6 +57,10 @@ TEST(tiles_of_square_products)
     assert_true(!t.is_swapped && t.n == 16 && t.split_k > 1); // and few columns
     t = choice(104, 104, 30000, false, true, 2, KILN_EPILOGUE_NONE);
     assert_true(t.parts > 8); // a long sum: more parts than a cluster has blocks
+    t = choice(192, 21312, 1856, true, true, 2, KILN_EPILOGUE_NONE);
+    assert_true(t.m == 192 && !t.is_swapped); // else a quarter of the products are of nothing
+    t = choice(64, 10624, 6336, false, true, 2, KILN_EPILOGUE_NONE);
+    assert_true(t.is_swapped && t.m == 128); // one wave, on two of three multiprocessors
 }
 
 // The products of docs/performance.md: what was measured there stays chosen.
