@@ -86,8 +86,8 @@ def second_derivatives(function, inputs):
     def slope():
         results = function(*inputs)
         results = [r for r in (results if isinstance(results, (tuple, list)) else [results]) if r.requires_grad]
-        found = torch.autograd.grad(results, inputs, [torch.cos(torch.arange(r.numel(), dtype=r.dtype)).view(r.shape) for r in results], create_graph=True, allow_unused=True)
-        return sum((g * torch.sin(torch.arange(g.numel(), dtype=g.dtype) + 1).view(g.shape)).sum() for g in found if g is not None)
+        found = torch.autograd.grad(results, inputs, [torch.cos(torch.arange(r.numel(), dtype=r.dtype, device=r.device)).view(r.shape) for r in results], create_graph=True, allow_unused=True)
+        return sum((g * torch.sin(torch.arange(g.numel(), dtype=g.dtype, device=g.device) + 1).view(g.shape)).sum() for g in found if g is not None)
 
     one = slope()
     if not isinstance(one, torch.Tensor) or not one.requires_grad:  # a gradient that depends on nothing: its slope is 0
@@ -103,7 +103,7 @@ def second_derivatives(function, inputs):
         return
     step = 1e-5 if inputs[0].dtype == torch.float64 else 1e-2
     for t, g in zip(inputs, found):
-        way = torch.cos(torch.arange(t.numel(), dtype=torch.float64) * 3).view(t.shape).to(t.dtype)
+        way = torch.cos(torch.arange(t.numel(), dtype=torch.float64, device=t.device) * 3).view(t.shape).to(t.dtype)
         kept, ends = t.detach().clone(), []
         for sign in (1, -1):
             t.data.copy_(kept + sign * step * way)
