@@ -96,6 +96,7 @@ void check_per_thread(front *f, ast_decl *d, span use);
 // --- check_stmt.c
 // Does `s` hold a label of the switch around it?
 bool check_has_label(const ast_stmt *s);
+ast_stmt *check_unlabelled(ast_stmt *s); // what stands behind the labels before a statement
 
 // --- check_goto.c: where the labels of a function stand, and what jumps to them
 void check_gotos(front *f, ast_decl *func);

@@ -1,5 +1,5 @@
-// goto and its labels, made plain for lowering. A label stands directly in a block { … }, and every
-// goto to it within that block. What jumps forward leaves a part of the block that ends at the
+// goto and its labels, made plain for lowering. A label stands directly in a block { … }, beside the
+// cases where it is the body of a switch, and every goto to it within that block. What jumps forward leaves a part of the block that ends at the
 // label; what jumps back begins another round of a part that starts there. Where such parts cross,
 // lowering has another way.
 // Start reading at check_gotos.
@@ -24,33 +24,53 @@ static void complain(front *f, diag_code code, span at, const char *name, const 
 
 // --- where labels stand
 
-static void place_labels(front *f, ast_stmt *s, ast_stmt *block, uint32_t item, bool is_switch)
+static void place_label(front *f, const ast_stmt *s, ast_stmt *block, uint32_t item,
+                        bool has_inner_cases)
 {
-    for (; s && s->kind == S_LABEL; s = s->yes) {
-        ast_label *label = s->label;
-        if (is_switch || (block && check_has_label(block)))
-            complain(f, K1012, s->at, label->name, "its block has labels of a switch",
-                     (span){0, 0});
-        else if (!block)
-            complain(f, K1012, s->at, label->name, "a label stands directly in a block { … }",
-                     (span){0, 0});
-        label->block = is_switch ? NULL : block;
-        label->item = label->first = item;
-        label->last = item;
-        if (block)
-            vec_push(f->in, &block->labels, label);
+    ast_label *label = s->label;
+    if (has_inner_cases)
+        complain(f, K1012, s->at, label->name,
+                 "its block has labels of a switch inside of inner statements", (span){0, 0});
+    else if (!block)
+        complain(f, K1012, s->at, label->name, "a label stands directly in a block { … }",
+                 (span){0, 0});
+    label->block = has_inner_cases ? NULL : block;
+    label->item = label->first = item;
+    label->last = item;
+    if (block)
+        vec_push(f->in, &block->labels, label);
+}
+
+static void place_labels(front *f, ast_stmt *s, ast_stmt *block, uint32_t item);
+
+// The body of a switch: its labels and those of gotos may stand before one statement.
+static void place_switch_labels(front *f, ast_stmt *block)
+{
+    bool has_inner_cases = false;
+    for (uint32_t i = 0; i < block->body.len; i++)
+        has_inner_cases |= check_has_label(check_unlabelled(block->body.at[i]));
+    for (uint32_t i = 0; i < block->body.len; i++) {
+        for (ast_stmt *s = block->body.at[i]; s && s != check_unlabelled(s); s = s->yes)
+            if (s->kind == S_LABEL)
+                place_label(f, s, block, i, has_inner_cases);
+        place_labels(f, check_unlabelled(block->body.at[i]), block, i);
     }
+}
+
+static void place_labels(front *f, ast_stmt *s, ast_stmt *block, uint32_t item)
+{
+    for (; s && s->kind == S_LABEL; s = s->yes)
+        place_label(f, s, block, item, block && check_has_label(block));
     if (!s)
         return;
     for (uint32_t i = 0; i < s->body.len; i++)
-        place_labels(f, s->body.at[i], s, i, false);
+        place_labels(f, s->body.at[i], s, i);
     if (s->kind == S_SWITCH && s->yes && s->yes->kind == S_BLOCK) {
-        for (uint32_t i = 0; i < s->yes->body.len; i++)
-            place_labels(f, s->yes->body.at[i], s->yes, i, true);
+        place_switch_labels(f, s->yes);
         return;
     }
-    place_labels(f, s->yes, NULL, 0, false);
-    place_labels(f, s->no, NULL, 0, false);
+    place_labels(f, s->yes, NULL, 0);
+    place_labels(f, s->no, NULL, 0);
 }
 
 // --- what jumps to them
@@ -141,7 +161,7 @@ static void nest_parts(ast_stmt *s)
 void check_gotos(front *f, ast_decl *func)
 {
     uint32_t errors = f->diags->error_count;
-    place_labels(f, func->body, NULL, 0, false);
+    place_labels(f, func->body, NULL, 0);
     place_gotos(f, func->body, NULL);
     if (errors == f->diags->error_count)
         nest_parts(func->body);

@@ -97,6 +97,13 @@ static bool switch_completes(body *b, ast_stmt *s, flow *to)
     return falls_out || inside.has_break || !c.otherwise;
 }
 
+ast_stmt *check_unlabelled(ast_stmt *s)
+{
+    while (s && (s->kind == S_CASE || s->kind == S_DEFAULT || s->kind == S_LABEL))
+        s = s->yes;
+    return s;
+}
+
 bool check_has_label(const ast_stmt *s)
 {
     for (; s && s->kind != S_SWITCH; s = s->no) {

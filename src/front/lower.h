@@ -157,6 +157,7 @@ void lower_switch(lower *l, const ast_stmt *s);
 
 // --- lower_goto.c
 void lower_labelled_block(lower *l, const ast_stmt *s);
+void lower_labelled_switch(lower *l, const ast_stmt *s, ir_ref value); // gotos beside its cases
 void lower_goto(lower *l, const ast_stmt *s);
 
 // --- lower_walk.c

@@ -2,6 +2,7 @@
 // label, a goto back begins another round of a loop that starts there. check_goto.c has said where
 // these parts begin and end. Where they cross, every goto begins another round of the whole block,
 // which skips what stands before the label. Start reading at lower_labelled_block.
+#include "front/check.h"
 #include "front/lower.h"
 
 typedef struct part { // statements [from, to) of the block
@@ -117,8 +118,13 @@ static void lower_section(lower *l, const ast_stmt *s, place entry, uint32_t num
     jump after = {ir_control(&l->at, IR_IF, &is_due, 1, 2, NULL, 0), false};
     ir_region_id outer = l->at.region;
     lower_enter(l, ir_at(l->func, after.inst)->regions);
-    for (; from < to && !l->is_dead; from++)
-        lower_stmt(l, s->body.at[from]);
+    for (; from < to && !l->is_dead; from++) {
+        ast_stmt *item = check_unlabelled(s->body.at[from]);
+        l->needs_memory = item && item->kind == S_DECL; // it may be used in other sections
+        if (item)
+            lower_stmt(l, item);
+        l->needs_memory = false;
+    }
     if (!l->is_dead)
         lower_leave(l, &after, NULL, 0);
     lower_enter(l, ir_at(l->func, after.inst)->regions + 1);
@@ -147,6 +153,74 @@ static void lower_rounds(lower *l, const ast_stmt *s)
     for (uint32_t i = 0; i < count; i++)
         s->labels.at[i]->again = NULL;
     end_rounds(l, &r, s->at);
+}
+
+// --- labels beside the cases of a switch
+
+static bool is_labelled(const ast_stmt *s)
+{
+    return s->kind == S_CASE || s->kind == S_DEFAULT || s->kind == S_LABEL;
+}
+
+// switch (value) {entry = number of the section}; without a case for the value it leaves to `end`
+static void lower_entries(lower *l, const ast_stmt *body, ir_ref value, place entry, jump *end)
+{
+    bool is_wide = ir_type_of(l->func, value) == IR_I64;
+    uint32_t cases = 0, k = 0, otherwise = 0;
+    for (uint32_t i = 0; i < body->body.len; i++)
+        for (const ast_stmt *s = body->body.at[i]; s && is_labelled(s); s = s->yes)
+            cases += s->kind == S_CASE;
+    jump self = {ir_control(&l->at, IR_SWITCH, &value, 1, cases + 1, NULL, 0), false};
+    ir_region_id outer = l->at.region, first = ir_at(l->func, self.inst)->regions;
+    for (uint32_t i = 0; i < body->body.len; i++)
+        for (const ast_stmt *s = body->body.at[i]; s && is_labelled(s); s = s->yes) {
+            otherwise = s->kind == S_DEFAULT ? i + 1 : otherwise;
+            if (s->kind != S_CASE)
+                continue;
+            ir_at(l->func, self.inst)->cases[k] = is_wide ? s->value : (int32_t)(uint32_t)s->value;
+            lower_enter(l, first + k++);
+            lower_store(l, entry, ir_i32(l->func, (int32_t)i + 1));
+            lower_leave(l, &self, NULL, 0);
+        }
+    lower_enter(l, first + cases);
+    if (otherwise)
+        lower_store(l, entry, ir_i32(l->func, (int32_t)otherwise));
+    lower_leave(l, otherwise ? &self : end, NULL, 0);
+    lower_resume(l, outer, self.is_used, l->at.at);
+}
+
+// A section begins at every label, and has the number of its first statement.
+void lower_labelled_switch(lower *l, const ast_stmt *s, ir_ref value)
+{
+    const ast_stmt *body = s->yes;
+    place entry = lower_temp(l, type_scalar(TY_U32), s->at);
+    clear_skipped(l, body, &(part){.to = body->body.len});
+    jump end = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
+    jump *outer_break = l->break_to;
+    ir_region_id outer = l->at.region;
+    lower_enter(l, ir_at(l->func, end.inst)->regions);
+    lower_entries(l, body, value, entry, &end);
+    rounds r = begin_rounds(l);
+    for (uint32_t i = 0; i < body->labels.len; i++) {
+        body->labels.at[i]->again = &r.again;
+        body->labels.at[i]->entry = entry.base;
+        body->labels.at[i]->number = body->labels.at[i]->item + 1;
+    }
+    l->break_to = &end;
+    for (uint32_t from = 0, to; from < body->body.len && !l->is_dead; from = to) {
+        to = from + 1;
+        while (to < body->body.len && !is_labelled(body->body.at[to]))
+            to++;
+        if (is_labelled(body->body.at[from])) // what stands before the first is never reached
+            lower_section(l, body, entry, from + 1, from, to);
+    }
+    l->break_to = outer_break;
+    for (uint32_t i = 0; i < body->labels.len; i++)
+        body->labels.at[i]->again = NULL;
+    end_rounds(l, &r, s->at);
+    if (!l->is_dead)
+        lower_leave(l, &end, NULL, 0);
+    lower_resume(l, outer, end.is_used, s->at);
 }
 
 void lower_labelled_block(lower *l, const ast_stmt *s)

@@ -457,6 +457,10 @@ void lower_switch(lower *l, const ast_stmt *s)
     if (ir_type_size(ir_type_of(l->func, value)) < 4)
         value = lower_convert(l, value, s->expr->type, type_scalar(TY_I32));
     l->at.at = s->at;
+    if (s->yes->kind == S_BLOCK && s->yes->labels.len) {
+        lower_labelled_switch(l, s, value);
+        return;
+    }
     if (has_scattered_labels(&groups, s)) {
         lower_scattered(l, s, value);
         return;

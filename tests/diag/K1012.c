@@ -1,4 +1,4 @@
-// A label where none can stand: twice, under an if without braces, among the cases of a switch.
+// A label where none can stand: twice, under an if without braces, in a switch that has cases in inner statements.
 #include <kiln/kernel.h>
 
 kernel block(64) void f(f32 *x, u32 n)
@@ -10,7 +10,10 @@ again:
     alone:
         x[1] = 2;
     switch (n) {
-    case 1: x[2] = 1;
+    case 1:
+        if (x[2] > 1) {
+        case 2: x[2] = 1;
+        }
     among:
         x[3] = 1;
     }
