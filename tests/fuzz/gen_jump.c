@@ -37,9 +37,25 @@ static void push_label(gen *g, gen_label label)
         g->labels[g->label_count++] = label;
 }
 
-// Statements with labels between them; each may jump to all of these.
+// The labels before part i of a block, or of the body of a switch with that many parts.
+static void part_labels(gen *g, uint32_t i, uint32_t first, uint32_t parts, bool is_switch)
+{
+    bool is_before = gen_chance(g, 50);
+    if (i && (!is_switch || is_before))
+        gen_write(g, "l%u: ", first + i - 1);
+    if (is_switch)
+        gen_write(g, "case %u: ", i);
+    if (is_switch && i + 1 == parts && gen_chance(g, 50))
+        gen_write(g, "default: ");
+    if (i && is_switch && !is_before)
+        gen_write(g, "l%u: ", first + i - 1);
+}
+
+// Statements with labels between them; each may jump to all of these. As the body of a switch it
+// begins at one of them.
 static void labelled_block(gen *g, int depth, bool in_loop)
 {
+    bool is_switch = gen_chance(g, 40);
     uint32_t before = g->var_count, labels = g->label_count, count = 1 + gen_below(g, 3);
     uint32_t fuel = g->next_name++, first = g->next_name;
     gen_line(g);
@@ -48,17 +64,22 @@ static void labelled_block(gen *g, int depth, bool in_loop)
     gen_line(g);
     gen_write(g, "i32 v%u = %u;\n", fuel, 2 + gen_below(g, 4));
     g->next_name += count;
+    if (is_switch) {
+        gen_line(g);
+        gen_write(g, "switch ((u32)(");
+        gen_expr(g, GT_U32, 2);
+        gen_write(g, ") & 3u) {\n");
+    }
     for (uint32_t i = 0; i < count; i++)
         push_label(g, (gen_label){.name = first + i, .fuel = fuel});
     for (uint32_t i = 0; i <= count; i++) {
         bool is_block = gen_chance(g, 40);
         gen_line(g);
-        if (i)
-            gen_write(g, "l%u:", first + i - 1);
-        gen_write(g, is_block ? " {\n" : " ;\n");
+        part_labels(g, i, first, count + 1, is_switch);
+        gen_write(g, is_block ? "{\n" : ";\n");
         g->indent += is_block;
         for (uint32_t n = 1 + gen_below(g, 2); n && g->budget; n--)
-            gen_divergent(g, depth - 1, in_loop);
+            gen_divergent(g, depth - 1, in_loop && !is_switch);
         if (g->label_count > labels && gen_chance(g, 70))
             jump_to(g, &g->labels[labels + gen_below(g, g->label_count - labels)]);
         g->indent -= is_block;
@@ -66,7 +87,15 @@ static void labelled_block(gen *g, int depth, bool in_loop)
             gen_line(g);
             gen_write(g, "}\n");
         }
+        if (is_switch && gen_chance(g, 30)) {
+            gen_line(g);
+            gen_write(g, "break;\n");
+        }
         g->var_count = before; // may be skipped
+    }
+    if (is_switch) {
+        gen_line(g);
+        gen_write(g, "}\n");
     }
     g->indent--;
     gen_line(g);
