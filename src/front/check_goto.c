@@ -1,8 +1,8 @@
-// goto and its labels, made plain for lowering. A label stands directly in a block { … }, beside the
-// cases where it is the body of a switch, and every goto to it within that block. What jumps forward leaves a part of the block that ends at the
-// label; what jumps back begins another round of a part that starts there. Where such parts cross,
-// lowering has another way.
-// Start reading at check_gotos.
+// goto and its labels, made plain for lowering. A label stands directly in a block { … }, beside
+// the cases where it is the body of a switch, and every goto to it within that block. What jumps
+// forward leaves a part of the block that ends at the label; what jumps back begins another round
+// of a part that starts there. Where such parts cross, lowering has another way. Start reading at
+// check_gotos.
 #include "front/check.h"
 
 typedef struct around { // the blocks around a statement, innermost first
