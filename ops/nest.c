@@ -298,6 +298,8 @@ void op_nest_pack_flat(const op_nest *nest, const kiln_view *views, uint32_t fir
         uint64_t at = views[v].buffer->address + views[v].first * bytes;
         while (is_flat(nest, v) && (width * bytes > 16 || at % (width * bytes)))
             width /= 2;
+        if (bytes == 2 && width > 8) // kiln/pack.h has no wider ones, also where none is loaded
+            width = 8;
     }
     while (width > nest->sizes[last]) // two rows at most
         width /= 2;

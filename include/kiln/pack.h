@@ -1,8 +1,7 @@
 // kiln/pack.h: neighbouring elements as a pack, moved with one access and computed with as numbers.
 //
 // PACK(T, n) at file scope makes pack_load and pack_store for packs of n elements of T, n a power
-// of two up to 16. Packs start at multiples of their size; those of more than 16 bytes take several
-// accesses, and exist for the elements of a wide type beside packs of bytes. The numbers are of
+// of two and a pack at most 16 bytes. Packs start at multiples of their size. The numbers are of
 // type pack_number(T): f32 for the narrow floats, 32 bits for narrow integers, T for the others.
 //
 //     PACK(bf16, 8)
@@ -174,7 +173,6 @@
 #define PACK_SHORTS_2(T) PACK_SMALL(T, 2, 2)
 #define PACK_SHORTS_4(T) PACK_SMALL(T, 4, 2)
 #define PACK_SHORTS_8(T) PACK_SMALL(T, 8, 2)
-#define PACK_SHORTS_16(T) PACK_SMALL(T, 16, 2)
 
 // The number in the low bits of a word, and the bits of a number.
 #define PACK_FROM__Bool(w) ((u32)(((w) & 255u) != 0))
@@ -241,7 +239,6 @@
 #define PACK_HALVES_2(T, pair) PACK_WORDS(T, 2, pair)
 #define PACK_HALVES_4(T, pair) PACK_WORDS(T, 4, pair)
 #define PACK_HALVES_8(T, pair) PACK_WORDS(T, 8, pair)
-#define PACK_HALVES_16(T, pair) PACK_WORDS(T, 16, pair)
 #define PACK_WORDS(T, n, pair) PACK_WORDS_(T, n, pair)
 // The numbers of a word; those of bf16 are its halves as the upper ones of an f32.
 #define PACK_LOW_f16(w)   f32(f16_from_bits((u16)(w)))
