@@ -4,6 +4,7 @@ import os
 import resource
 import tempfile
 import warnings
+import weakref
 
 import torch
 from harness import raises, run, test
@@ -237,6 +238,30 @@ def a_kernel_of_ones_own():
     with torch.autocast("cpu", torch.bfloat16):  # a kernel has its own types
         y = cube(torch.nn.functional.linear(x, torch.eye(5)), 1.0)
         assert y.dtype == torch.float32 and torch.allclose(y, x**3, rtol=0.05)
+    before = len(kiln.device("cpu").plans)
+    for turn in range(6):  # the same launch, remembered: other numbers in the same memory, other numbers as arguments, other memory
+        with torch.no_grad():
+            x.add_(turn)
+            for scale in (2.0, -1.0, 0.0, -0.0):
+                assert torch.allclose(cube(x, scale), scale * x**3) and torch.equal(torch.signbit(cube(x, scale)), torch.signbit(scale * x**3))
+            other = torch.rand(3, 5)
+            assert torch.allclose(cube(other, 2.0), 2 * other**3) and torch.allclose(cube(other[:, :2], 2.0), 2 * other[:, :2] ** 3)
+    assert len(kiln.device("cpu").plans) > before
+    late = kt.op(CUBE, "cube", bind={"scale": lambda x: float(x.max())})  # a value of the tensor, not of its address
+    for turn in range(3):
+        y = x.detach()
+        y.copy_(torch.rand(3, 5) + turn)
+        assert torch.allclose(late(y), float(y.max()) * y**3)
+    kept = torch.ones(1000)
+    whole = weakref.ref(kept.untyped_storage())
+    cube(kept, 1.0)
+    del kept
+    gc.collect()
+    assert whole() is None, "what is remembered holds no tensor"
+    elsewhere = kt.op(kiln.compile(CUBE, device="interp"), "cube")
+    assert torch.allclose(elsewhere(x.detach(), 2.0), 2 * x**3) and torch.allclose(elsewhere(x.detach(), 2.0), 2 * x**3)
+    kiln.device("cpu").forget()
+    assert torch.allclose(cube(x.detach(), 2.0), 2 * x**3)
     pair = """#include <kiln/kernel.h>
 kernel block(256) void pair(f32 *out, const f32 *a, const f32 *b, u32 n) { u32 i = global_x(); if (i < n) out[i] = a[i] * b[i]; }
 """

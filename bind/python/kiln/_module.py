@@ -21,6 +21,7 @@ from ._types import FLOATS, NAME, NUMPY_NAME, PACK
 _ARG = struct.Struct("<iiQQQ")  # kiln_arg
 _LAUNCH = struct.Struct("<3I3I3QQQQQ3I??2x")  # kiln_launch_desc
 _FIRST = struct.Struct("<QQ")  # the buffer and the first element of a kiln_view
+_WORD = struct.Struct("<Q")
 _BUFFER, _SCALAR, _STRUCT = 1, 2, 3
 _OPTIONS = ("items", "grid", "block", "shared", "stream", "device", "cluster", "cooperative")
 
@@ -422,6 +423,16 @@ class Kernel:
                 self._shared = 0
         return self._shared
 
+    def remember(self, values: list[Any], results: Sequence[Parameter], options: dict[str, Any]) -> Remembered:
+        """The launch with these arguments, of which `results` may lie elsewhere when it is called; for arrays that the device reaches, and
+        no structs."""
+        self._bind(tuple(values), {name: None for name in options if name not in _OPTIONS})
+        borrowed, packed, arrays = self._prepare([v.detach() if hasattr(v, "detach") else v for v in values], None, None)
+        memory = ctypes.create_string_buffer(packed, max(len(packed), 1))
+        desc = self._desc(memory, len(self.parameters), borrowed.stream(), options)
+        moved = [(n * _ARG.size + 8, a.item, a.kind, a.span()[1]) for n, (p, a) in enumerate(zip(self.parameters, arrays)) if p in results and a is not None]
+        return Remembered(self.module._on(borrowed.device).kernel(self.__name__), memory, desc, moved)
+
     def __call__(self, *args: Any, **options: Any) -> None:
         named = {k: v for k, v in options.items() if k in self._taken or k not in _OPTIONS}
         if named:
@@ -435,6 +446,20 @@ class Kernel:
             device.call(library.kiln_launch, kernel, self._desc(memory, len(self.parameters), borrowed.stream(), options))
         finally:
             borrowed.finish()
+
+
+class Remembered:
+    """A launch of a kernel whose arguments stay but for where some of its results are."""
+
+    def __init__(self, kernel: int, memory: Any, desc: bytes, results: list[tuple[int, int, int, int]]) -> None:
+        self.kernel, self.memory, self.desc = kernel, memory, desc
+        self.results = results  # place in the arguments, size of an element, type, elements
+
+    def __call__(self, device: Device, addresses: Sequence[int]) -> None:
+        """The caller holds the device's lock."""
+        for address, (place, item, kind, count) in zip(addresses, self.results):
+            _WORD.pack_into(self.memory, place, device.wrap(address, item, kind, count, False))
+        device.call(library.kiln_launch, self.kernel, self.desc)
 
 
 def _grad_is_on() -> bool:

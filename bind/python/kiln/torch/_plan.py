@@ -205,22 +205,22 @@ class Planned:
             form_key = _form(key, args)
             form = device.forms.get(form_key) if form_key is not None else None
             if form is not None:
-                return _keep(device.plans, key, form.bind(device, args)).run(device)
+                return keep(device.plans, key, form.bind(device, args)).run(device)
             plan = local.plan = Plan()
             try:
                 results = self.kernel(*args)
             finally:
                 local.plan = None
             if not plan.settle(device, args, results):
-                _keep(device.plans, key, False)
+                keep(device.plans, key, False)
                 return results
-            _keep(device.plans, key, plan.bind(device, args))
+            keep(device.plans, key, plan.bind(device, args))
             if form_key is not None and not plan.is_bound:
-                _keep(device.forms, form_key, plan)
+                keep(device.forms, form_key, plan)
             return results
 
 
-def _keep(table: dict[Any, Any], key: Any, value: Any) -> Any:
+def keep(table: dict[Any, Any], key: Any, value: Any) -> Any:
     if len(table) >= _MOST_PLANS:
         table.clear()
     table[key] = value

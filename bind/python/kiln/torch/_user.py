@@ -13,6 +13,8 @@ from .. import _abi
 from .._errors import ArgumentError, NotFound, TypeMismatch
 from .._module import Kernel, Module, Parameter, compile
 from .._types import FLOATS, NUMPY_NAME
+from ._call import device_of, devices, raw_stream
+from ._plan import keep
 from ._register import no_second
 
 _lib = torch.library.Library("kiln_user", "DEF")
@@ -41,6 +43,7 @@ class _Pass:
         self.inputs = [p for p in kernel.parameters if p.is_pointer and p.is_const]
         self.outputs = [p for p in kernel.parameters if p.is_pointer and not p.is_const]
         self.numbers = [p for p in kernel.parameters if not p.is_pointer and p.name not in self.bind and not self._is_count(p)]
+        self.types = [getattr(torch, NUMPY_NAME[p.type]) for p in self.outputs]
         if not self.outputs:
             raise ArgumentError("kiln.torch.op: %s writes nothing: a result is a pointer without const" % kernel.__name__)
 
@@ -48,8 +51,9 @@ class _Pass:
         """`n` is the number of elements of the first result unless bind says something else."""
         return p.name == "n" and p.type not in FLOATS and not p.is_pointer
 
-    def empty(self, values: Mapping[str, Any], like: Any) -> list[Any]:
-        made = []
+    def sizes(self, values: Mapping[str, Any], like: Any) -> list[Any]:
+        """The shapes of its results."""
+        found = []
         for p in self.outputs:
             shape = self.shapes.get(p.name) if isinstance(self.shapes, Mapping) else self.shapes
             if callable(shape):
@@ -57,31 +61,63 @@ class _Pass:
             elif shape is None:
                 twin = values.get(p.name[1:]) if p.name.startswith("d") else None  # dx is like x
                 shape = twin.shape if isinstance(twin, torch.Tensor) else like.shape
-            new = torch.zeros if self.zeroed else torch.empty
-            made.append(new(tuple(shape), dtype=getattr(torch, NUMPY_NAME[p.type]), device=like.device))
-        return made
+            found.append(tuple(shape))
+        return found
+
+    def make(self, shapes: list[Any], like: Any) -> list[Any]:
+        new = torch.zeros if self.zeroed else torch.empty
+        return [new(shape, dtype=dtype, device=like.device) for shape, dtype in zip(shapes, self.types)]
+
+    def empty(self, values: Mapping[str, Any], like: Any) -> list[Any]:
+        return self.make(self.sizes(values, like), like)
 
     def run(self, values: Mapping[str, Any], like: Any) -> list[Any]:
-        outputs = self.empty(values, like)
-        named = dict(values) | {p.name: t for p, t in zip(self.outputs, outputs)}
+        shapes = self.sizes(values, like)
+        outputs = self.make(shapes, like)
+        if not outputs[0].numel():
+            return outputs
+        named: dict[str, Any] = {}
         for p in self.kernel.parameters:
+            value = values.get(p.name)
             if p.name in self.bind:
                 bound = self.bind[p.name]
-                named[p.name] = _call_with(bound, values) if callable(bound) else bound
-            elif not p.is_pointer and self._is_count(p):
-                named[p.name] = outputs[0].numel()
+                value = _call_with(bound, values) if callable(bound) else bound
+            elif p.is_pointer:
+                if not p.is_const:
+                    continue
+                value = value.contiguous() if value is not None else None
+            elif self._is_count(p):
+                value = outputs[0].numel()
+            if value is None:
+                raise ArgumentError("kiln.torch.op: %s has no value for its parameter '%s': bind={'%s': …}" % (self.kernel.__name__, p.name, p.name))
+            named[p.name] = value
         options = {k: _call_with(v, values) if callable(v) else v for k, v in self.launch.items()}
         if "items" not in options and "grid" not in options:
             options["items"] = outputs[0].numel()
-        arguments = []
-        for p in self.kernel.parameters:
-            value = named.get(p.name)
-            if value is None:
-                raise ArgumentError("kiln.torch.op: %s has no value for its parameter '%s': bind={'%s': …}" % (self.kernel.__name__, p.name, p.name))
-            arguments.append(value.detach().contiguous() if isinstance(value, torch.Tensor) and p.is_pointer and p.is_const else value)
-        if all(t.numel() for t in outputs[:1]):
-            self.kernel(*arguments, **options)
+        self._launch(like, named, outputs, shapes, options)
         return outputs
+
+    def _launch(self, like: Any, named: dict[str, Any], outputs: list[Any], shapes: list[Any], options: dict[str, Any]) -> None:
+        """The launch for tensors at these addresses is remembered; what differs is where the results are."""
+        index = like.get_device()
+        device = self.kernel.module.device if index < 0 else devices.get(index)
+        if device is None or device.handle is None:
+            device = device_of(like)
+        stream = raw_stream(index) if index >= 0 else 0
+        key: Any = [self, stream, *shapes]
+        for value in named.values():
+            if isinstance(value, torch.Tensor):
+                key += (value.data_ptr(), value.shape, value.dtype, value.get_device())
+            else:
+                key.append(repr(value))  # 0.0 == -0.0, but they are not the same number
+        key += (repr(options),)
+        key = tuple(key)
+        with device.lock:
+            launch = device.plans.get(key)
+            if launch is None:
+                all_named = named | {p.name: t for p, t in zip(self.outputs, outputs)}
+                launch = keep(device.plans, key, self.kernel.remember([all_named[p.name] for p in self.kernel.parameters], self.outputs, options))
+            launch(device, [t.data_ptr() for t in outputs])
 
 
 def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, backward: str | Callable[..., Any] | None = None, shape: Any = None,
