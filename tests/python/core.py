@@ -130,6 +130,12 @@ def wrong_arguments_are_named():
     raises(kiln.TypeMismatch, ["device: 0"], m.saxpy, y, x, 1.0, 8, items=8, device=0)
     raises(kiln.TypeMismatch, ["device: 0"], kiln.Device, 0)
     raises(kiln.TypeMismatch, ["'blok'", "block"], kiln.check, m.saxpy, y, x, 1.0, 8, items=8, blok=8)
+    raises(kiln.TypeMismatch, ["unset", "'y'"], kiln.check, m.saxpy, y, x, 1.0, 8, items=8, unset="y")
+    for values in (["STEP"], {"STEP": 3}, {"STEP": "12"}):
+        raises(kiln.TypeMismatch, ["tune", repr(values)], kiln.tune, SAXPY, values, y, x, 1.0, 8, items=8)
+    raises(kiln.TypeMismatch, ["show", "stage=3"], kiln.show, m, 3)
+    raises(kiln.TypeMismatch, ["bench", "rounds='a'"], kiln.bench, m.saxpy, y, x, 1.0, 8, items=8, rounds="a")
+    raises(kiln.TypeMismatch, ["from_dlpack", "int"], kiln.from_dlpack, 3)
     locked = numpy.ones(8, "f4")
     locked.flags.writeable = False
     raises(kiln.ArgumentError, ["'y'", "read-only"], m.saxpy, locked, x, 1.0, 8, items=8)

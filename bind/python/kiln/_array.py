@@ -535,6 +535,8 @@ def array(values: Any, dtype: Any = None, device: Device | str | None = None) ->
 
 def from_dlpack(x: Any, device: Device | str | None = None) -> Array:
     """An array over the memory of another library's, which is held until this one is gone."""
+    if not hasattr(x, "__dlpack__"):
+        raise TypeMismatch("from_dlpack: a %s has no __dlpack__: an array of NumPy, PyTorch, CuPy or JAX has; kiln.array copies lists" % type(x).__name__)
     on = shared_device(device)
     try:
         capsule = x.__dlpack__(max_version=(1, 0))

@@ -10,7 +10,7 @@ import tempfile
 import time
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from . import _abi
 from ._array import Array, describe, empty
@@ -74,6 +74,8 @@ def check(of: Kernel | Module | str | os.PathLike[str], *args: Any, kernel: str 
                     text(f.other_file), f.other_line, f.other_column, tuple(f.other_thread), tuple(f.other_block), f.count)  # fmt: skip
         )
 
+    if isinstance(unset, str):
+        raise TypeMismatch("unset: a list of parameters, not the text %r" % unset)
     for name in unset:
         if name not in taken:
             raise NotFound("unset: %s has no parameter '%s'" % (picked.__name__, name))
@@ -90,6 +92,8 @@ def check(of: Kernel | Module | str | os.PathLike[str], *args: Any, kernel: str 
 def show(of: Kernel | Module | str | os.PathLike[str], stage: str = "ir", *, kernel: str | None = None, target: str | None = None, define: Any = None,
          tune: Any = None, include: Any = None) -> str:  # fmt: skip
     """One stage of the compiler as text: "ir", "ptx", "c", "opencl", "remarks", "report", "side", the name of a pass … (kiln help show)."""
+    if not isinstance(stage, str):
+        raise TypeMismatch("show: stage=%r: the name of a stage, \"ir\" or \"ptx\"" % (stage,))
     if isinstance(of, Kernel):
         kernel, of = kernel or of.__name__, of.module
     source = of.source if isinstance(of, Module) else Source(of, define, include, tune, {})
@@ -148,6 +152,9 @@ def bench(function: Callable[..., Any], *args: Any, rounds: int = 10, seconds: f
     """
     if not callable(function):
         raise TypeMismatch("bench: %r is no function: pass a kernel and its arguments" % (function,))
+    for name, value in (("rounds", rounds), ("seconds", seconds)):
+        if not isinstance(value, (int, float)):
+            raise TypeMismatch("bench: %s=%r: a number" % (name, value))
     device = shared_device(options.get("device"))
     for value in (*args, *options.values()):
         one = describe(value) if not isinstance(value, (int, float, str)) else None
@@ -195,6 +202,8 @@ def tune(source: str | os.PathLike[str], values: Mapping[str, Sequence[Any]], *a
     launch computes launch options from the values, where they depend on them. A combination that the kernel does not take is left out. Results
     are not kept on disk.
     """
+    if not isinstance(values, Mapping) or not all(isinstance(tried, Iterable) and not isinstance(tried, str) for tried in values.values()):
+        raise TypeMismatch("tune: values is %r: {\"NAME\": [1, 2, 4]} names a tune() of the kernel and what to try" % (values,))
     if not values:
         raise ArgumentError("tune: which values? {\"NAME\": [1, 2, 4]} names a tune() of the kernel and what to try")
     tried: list[tuple[dict[str, Any], Timing | None]] = []
