@@ -61,6 +61,24 @@ their_mul.register_autograd(lambda ctx, g: (g * ctx.saved_tensors[1], g * ctx.sa
                             setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
 
 
+OWN = """#include <kiln/kernel.h>
+kernel block(256) void own_mul(f32 *out, const f32 *a, const f32 *b, u32 n)
+{
+    u32 i = global_x();
+    if (i < n)
+        out[i] = a[i] * b[i];
+}
+kernel block(256) void own_mul_backward(f32 *da, f32 *db, const f32 *a, const f32 *b, const f32 *dout, u32 n)
+{
+    u32 i = global_x();
+    if (i < n) {
+        da[i] = dout[i] * b[i];
+        db[i] = dout[i] * a[i];
+    }
+}
+"""
+
+
 def call_overhead(results):
     """Ops of small tensors: PyTorch's own, one that torch.library.custom_op made of it, and Kiln's; then what Kiln's call is made of."""
     a, b = torch.randn(64, 64, device=options.device), torch.randn(64, 64, device=options.device)
@@ -73,7 +91,9 @@ def call_overhead(results):
     for form in ('int8', 'int4'):
         layers[form] = kt.QuantisedLinear.of(layers[form], form, 32 if form == 'int4' else None)
     rows = a.to(dtype)
-    calls = {'torch': lambda: torch.mul(a, b), 'custom_op': lambda: their_mul(a, b), 'kiln': lambda: kt.mul(a, b), 'kiln_op': lambda: ours.mul.default(a, b),
+    own = kt.op(OWN, 'own_mul', backward='own_mul_backward')
+    assert torch.equal(own(a, b), a * b)
+    calls = {'own': lambda: own(a, b), 'grad.own': lambda: own(with_grad, b), 'torch': lambda: torch.mul(a, b), 'custom_op': lambda: their_mul(a, b), 'kiln': lambda: kt.mul(a, b), 'kiln_op': lambda: ours.mul.default(a, b),
              'grad.torch': lambda: torch.mul(with_grad, b), 'grad.custom_op': lambda: their_mul(with_grad, b), 'grad.kiln': lambda: kt.mul(with_grad, b),
              'layer.torch': lambda: layers['torch'](rows), 'layer.kiln': lambda: layers['kiln'](rows),
              'layer.int8': lambda: layers['int8'](rows), 'layer.int4': lambda: layers['int4'](rows),
@@ -98,11 +118,14 @@ def call_overhead(results):
     us = lambda name: results['call.%s.us' % name]
     results['call.of_custom_op'] = us('kiln') / us('custom_op')
     results['call.grad.of_custom_op'] = us('grad.kiln') / us('grad.custom_op')
+    results['call.own.of_custom_op'], results['call.grad.own.of_custom_op'] = us('own') / us('custom_op'), us('grad.own') / us('grad.custom_op')
     print('one call: torch.mul %.1f us, torch.library.custom_op %.1f us, kiln %.1f us: %.2f of a custom op (at most 1.30 wanted)'
           % (us('torch'), us('custom_op'), us('kiln'), results['call.of_custom_op']))
     print('the same for autograd: %.1f us, %.1f us, %.1f us: %.2f' % (us('grad.torch'), us('grad.custom_op'), us('grad.kiln'), results['call.grad.of_custom_op']))
     print('of kiln: the library %.1f us, with the description looked up %.1f us (%s)' % (us('part.library'), us('part.call'), call.call))
     print('through torch.ops.kiln: %.1f us' % us('kiln_op'))
+    print('a kernel of one\'s own by kiln.torch.op: %.1f us, with autograd %.1f us: %.2f and %.2f of a custom op'
+          % (us('own'), us('grad.own'), results['call.own.of_custom_op'], results['call.grad.own.of_custom_op']))
     for name in ('softmax', 'norm', 'sum', 'linear', 'layer', 'attention'):
         print('  %s: torch %.1f us, kiln %.1f us' % (name, us(name + '.torch'), us(name + '.kiln')))
     print('  layers of int8 and int4: %.1f us, %.1f us' % (us('layer.int8'), us('layer.int4')))
