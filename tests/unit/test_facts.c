@@ -213,6 +213,37 @@ TEST(range_arithmetic)
     RANGE_IS("%t = thread.x\n%v = xor i32 %t, 100", 0, 127);
 }
 
+// Each rule at its edges: the smallest constant that it is for, and a value of both signs.
+TEST(range_every_rule)
+{
+#define SIGNED "%t = thread.x\n%a = sub i32 %t, 10\n" // -10 to 53
+    RANGE_IS("%t = thread.x\n%v = shl i32 %t, 3", 0, 504);
+    RANGE_IS(SIGNED "%v = shl i32 %a, 2", -40, 212);
+    RANGE_IS(SIGNED "%v = shl i32 %a, 0", -10, 53);
+    RANGE_IS(SIGNED "%v = shl i32 %a, 31", INT32_MIN, INT32_MAX);
+    RANGE_IS(SIGNED "%v = ashr i32 %a, 1", -5, 26);
+    RANGE_IS("%t = thread.x\n%v = lshr i32 %t, 1", 0, 31);
+    RANGE_IS(SIGNED "%v = lshr i32 %a, 0", -10, 53);
+    RANGE_IS(SIGNED "%v = lshr i32 %a, 1", 0, INT32_MAX);
+    RANGE_IS(SIGNED "%v = lshr i32 %a, 31", 0, 1);
+    RANGE_IS("%t = thread.x\n%v = udiv i32 %t, 2", 0, 31);
+    RANGE_IS("%t = thread.x\n%v = sdiv i32 %t, 3", 0, 21);
+    RANGE_IS("%v = udiv i32 %n, 2", 0, INT32_MAX);
+    RANGE_IS("%v = udiv i32 %n, 3", 0, UINT32_MAX / 3);
+    RANGE_IS("%v = udiv i64 %w, 2", 0, INT64_MAX);
+    RANGE_IS("%v = udiv i32 %n, 1", INT32_MIN, INT32_MAX);
+    RANGE_IS(SIGNED "%v = srem i32 %a, 8", -7, 7);
+    RANGE_IS("%t = thread.x\n%v = srem i32 %t, 8", 0, 7);
+    RANGE_IS("%t = thread.x\n%v = urem i32 %t, 100", 0, 63);
+    RANGE_IS("%t = thread.x\n%v = or i32 %t, 64", 0, 127);
+    RANGE_IS(SIGNED "%v = or i32 %a, 64", INT32_MIN, INT32_MAX);
+    RANGE_IS(SIGNED "%v = and i32 %a, %n", INT32_MIN, INT32_MAX);
+    RANGE_IS("%t = thread.x\n%v = and i32 %t, 100", 0, 63);
+    RANGE_IS(SIGNED "%v = smin i32 %a, 7", -10, 7);
+    RANGE_IS(SIGNED "%v = smax i32 %a, 7", 7, 53);
+#undef SIGNED
+}
+
 TEST(range_conditions)
 {
     RANGE_IS("%c = slt i32 %n, 50\nassume %c\n%d = sle i32 1, %n\nassume %d\n%v = add i32 %n, 1", 2,
