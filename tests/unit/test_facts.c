@@ -219,6 +219,9 @@ TEST(range_every_rule)
 #define SIGNED "%t = thread.x\n%a = sub i32 %t, 10\n" // -10 to 53
     RANGE_IS("%t = thread.x\n%v = shl i32 %t, 3", 0, 504);
     RANGE_IS(SIGNED "%v = shl i32 %a, 2", -40, 212);
+    RANGE_IS("%t = thread.x\n%a = add i32 %t, 5\n%v = shl i32 %a, 2", 20, 272);
+    RANGE_IS("%t = thread.x\n%a = sub i32 %t, 100\n%v = shl i32 %a, 2", -400, -148);
+    RANGE_IS("%t = thread.x\n%a = add i32 %t, 5\n%v = udiv i32 %a, 2", 2, 34);
     RANGE_IS(SIGNED "%v = shl i32 %a, 0", -10, 53);
     RANGE_IS(SIGNED "%v = shl i32 %a, 31", INT32_MIN, INT32_MAX);
     RANGE_IS(SIGNED "%v = ashr i32 %a, 1", -5, 26);
