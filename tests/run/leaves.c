@@ -1,6 +1,6 @@
 // Records at the number of scalars up to which a copy is written out (256), and one above it, in
 // each form that scalars are counted in: members, a union by a member and as words, bit-fields.
-// And what a name in quotes means to __has_include.
+// And what a name in quotes means to __has_include, and numbers at the edges of their types.
 #include <kiln/kernel.h>
 
 #include "open.h"
@@ -86,4 +86,17 @@ kernel block(1) void has_include(u32 *out)
     out[1] = PART;
     out[2] = sizeof(words_more);
     out[3] = sizeof(bits_all);
+}
+
+enum { LARGE = (i32)2000000000.0, SMALL = (i32)-2000000000.0, BYTE = (i8)100.0f };
+
+//! run edge_numbers block=1 (f64[8])
+kernel block(1) void edge_numbers(f64 *out)
+{
+    out[0] = LARGE;
+    out[1] = SMALL;
+    out[2] = BYTE;
+    out[3] = 0X1.8P3;
+    out[4] = 0x1.8p3;
+    out[5] = 0XFFu;
 }
