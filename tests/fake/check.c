@@ -632,8 +632,8 @@ static void ring(void)
                                   "1; barrier(); x[0] = own[x[2]]; }\n";
     static const struct {
         uint32_t grid, bytes;
-    } rows[] = {{1, 192 << 10},   {264, 96 << 10}, {133, 96 << 10}, {528, 48 << 10},
-                {1188, 24 << 10}, {2640, 0},       {132, 192 << 10}};
+    } rows[] = {{1, 192 << 10},  {66, 192 << 10}, {67, 48 << 10}, {132, 48 << 10},
+                {264, 24 << 10}, {265, 0},        {5000, 0},      {9, 192 << 10}};
     char path[] = "/tmp/kiln-fake-XXXXXX", code[1024], line[64], log[512];
     int file = mkstemp(path);
     kiln *k = api_open("cuda");

@@ -1,8 +1,10 @@
 // Shared memory through which calls carry large objects (rt/channel/mailbox_ring.h). A launch gets
-// it where it costs nothing: as many blocks as before run at the same time.
+// it where it costs nothing: as many blocks as before run at the same time, and, where it is on
+// most multiprocessors, other kernels find three quarters of their shared memory free.
 #include "dev/cuda/cuda.h"
 
 static const size_t sizes[] = {192 << 10, 96 << 10, 48 << 10, 24 << 10};
+static const size_t few_limit = 192 << 10, many_limit = 48 << 10; // of a multiprocessor
 _Static_assert(COUNT(sizes) == CUDA_RING_SIZES, "cuda.h");
 
 // How many blocks of so many threads run on a multiprocessor, without a ring and with each size.
@@ -46,8 +48,9 @@ size_t cuda_ring_bytes(kiln_kernel *kernel, const rt_launch *l)
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
              wanted = (blocks + processors - 1) / processors;
     wanted = wanted < c->plain_blocks ? wanted : c->plain_blocks;
+    size_t limit = 2 * blocks <= processors ? few_limit : many_limit;
     for (size_t n = 0; n < COUNT(sizes); n++)
-        if (c->ring_blocks[n] && c->ring_blocks[n] >= wanted)
+        if (c->ring_blocks[n] && c->ring_blocks[n] >= wanted && sizes[n] * wanted <= limit)
             return sizes[n];
     return l->shared_bytes;
 }
