@@ -22,8 +22,8 @@ typedef struct strips { // of the kernels
 typedef struct plan {
     op_window w;
     strips s;
-    bool is_last; // channels are contiguous
-    uint32_t along, width, stride, pixels, lines;
+    bool is_last;                                       // channels are contiguous
+    uint32_t along, width, stride, pixels, lines, wide; // wide: columns of a thread
     uint32_t blocks, parts; // of the weights' gradient: blocks of channels, parts of the places
 } plan;
 
@@ -78,7 +78,7 @@ static uint32_t registers_of(const plan *p, uint32_t size, uint32_t pixels, bool
 // Strips as long as registers and `most` allow.
 static void cut(plan *p, uint32_t size, uint32_t most, bool is_inverse, bool to_weights)
 {
-    enum { MOST_STRIDE = 3, IN_STRIPS = 74, IN_PLANES = 60, OF_WEIGHTS = 96, OF_LINES = 150 };
+    enum { MOST_STRIDE = 3, IN_STRIPS = 74, IN_PLANES = 47, OF_WEIGHTS = 96, OF_LINES = 150 };
     uint32_t d = p->along, stride = p->w.stride[d], dilation = p->w.dilation[d];
     uint32_t room = !p->is_last    ? IN_PLANES
                     : !to_weights  ? IN_STRIPS
@@ -157,7 +157,19 @@ static uint64_t strip_count(const plan *p)
 {
     const op_window *w = &p->w;
     uint64_t count = w->batch / w->to_space[p->along] * p->s.length;
-    return p->is_last ? count : count * w->channels;
+    return p->is_last ? count
+                      : count / w->to_space[2] * ceil_div(w->to_space[2], p->wide) * w->channels;
+}
+
+// Two columns where there are enough of them, and registers.
+static uint32_t wide_of(const plan *p, uint64_t most)
+{
+    enum { LEAST = 8, MOST_WIDE_TAPS = 3 };
+    const op_window *w = &p->w;
+    bool is_wide = !p->is_last && p->pixels == 4 && p->stride == 1 && most >= LEAST &&
+                   w->taps[2] <= MOST_WIDE_TAPS && w->taps[1] == w->taps[2] && w->stride[2] == 1 &&
+                   w->dilation[2] == 1 && w->to_space[2] >= LEAST;
+    return is_wide ? 2 : 1;
 }
 
 kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, const op_window *w,
@@ -182,6 +194,7 @@ kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, co
         p.s.packs = packs_of(&p, size);
         cut(&p, size, longest, is_inverse, false);
     }
+    p.wide = j->type == KILN_F64 ? 1 : wide_of(&p, most);
     uint64_t taps = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2],
              bytes = taps * p.s.packs * p.width * (j->type == KILN_F64 ? 8 : 4);
     if (p.is_last && bytes > MOST_SHARED)
@@ -195,6 +208,8 @@ kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, co
     if (has_bias)
         op_set(&r, BIAS, conv_type_axis(kiln_view_type(*j->bias.view)));
     op_set(&r, ACTIVATION, j->activation);
+    if (!p.is_last)
+        op_set(&r, WIDE, p.wide);
     op_set(&r, LONG, p.w.count > INT32_MAX);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(k, &r, &kernel);
