@@ -16,11 +16,11 @@ import kiln.torch as kt
 from kiln import _op_table as table
 from kiln.torch._gguf import Call, _TYPES, _row_bytes
 
-SOURCES = ['ops/linear/' + name for name in ('stream.c', 'few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'dequantise.c', 'scaled.c')]
+SOURCES = ['ops/linear/' + name for name in ('stream.c', 'few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'quantise.c', 'dequantise.c', 'scaled.c')]
 SOURCES += ['ops/gguf/' + name for name in ('stream.c', 'few.c', 'sets.h', 'matvec.c', 'tensor.c', 'blocks.h')]
 F = torch.nn.functional
 gguf_quantise = Call(table.gguf_quantise, 'gguf_quantise', 'x out', 'type')
-SIZES = [(8192, 8192), (28672, 8192), (4096, 14336), (11008, 4096), (8192, 28672)]  # outputs, inputs
+SIZES = [(8192, 8192), (28672, 8192), (4096, 14336), (11008, 4096), (8192, 28672), (4096, 4096)]  # outputs, inputs
 GROUP = 128
 TOLERANCE = {4: 2e-2, 8: 2e-2}
 
