@@ -55,6 +55,8 @@ bool folds_minus_zero(const ir_func *f, ir_ref r)
     ir_inst_id def = ir_def_of(f, r);
     if (def && ir_at(f, def)->op == IR_FNEG)
         return ir_const_bits(f, ir_operand(f, ir_at(f, def), 0), &bits) && bits == 0;
+    if (ir_type_of(f, r) == IR_F64)
+        return ir_const_bits(f, r, &bits) && bits == (uint64_t)1 << 63;
     return ir_const_bits(f, r, &bits) && (uint32_t)bits == 0x80000000u;
 }
 

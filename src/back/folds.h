@@ -19,7 +19,7 @@ bool folds_near(const uint8_t *known, ir_ref r);
 bool folds_negation(const ir_func *f, const uint8_t *known, ir_ref r);
 // An xor of two values, one of which may turn out to be -1 in a branch that knows the other.
 bool folds_xor(const ir_func *f, const uint8_t *known, const ir_inst *i);
-// -0.0f; also a zero that is negated, which is a constant only after optimisation.
+// -0.0 of f32 or f64; also a zero that is negated, which is a constant only after optimisation.
 bool folds_minus_zero(const ir_func *f, ir_ref r);
 // c < x and c <= x with a constant c <= 0, and -x < c and -x <= c with a constant c >= 0: where x
 // is a magnitude or a square the assembler takes these for true, whether x is a NaN or not.

@@ -267,3 +267,15 @@ kernel block(64) void extended_halves(const u32 *x, u32 *out, u32 byte)
     o[2] = pair[b & 1] + b;
     o[3] = (u32)pair[1] * 65537u ^ b;
 }
+
+// Between -0.0 and 1.0, of 64 bits: the sign of the zero was lost.
+//! run clamped_zero block=64 (u64[64]:bits, u64[256])
+kernel block(64) void clamped_zero(const u64 *x, u64 *out)
+{
+    u64 bits = x[thread_x()], *o = out + 4 * thread_x();
+    f64 a = f64_from_bits(thread_x() & 1 ? bits : bits & (u64)1 << 63);
+    o[0] = bits_f64(min(1.0, max(a + -2.5e-3, -0.0)));
+    o[1] = bits_f64(min(1.0, max(a, -0.0)));
+    o[2] = bits_f64(max(min(a, 1.0), -0.0));
+    o[3] = bits_f64(min(max(a * 3.0, -0.0), 1.0));
+}

@@ -73,6 +73,12 @@ IN float above_minus_zero(float x)
     asm("{ .reg .pred below; setp.ltu.f32 below, %1, 0f80000000; selp.b32 %0, -2147483648, %2, below; }" : "=r"(y) : "f"(x), "r"(bits_f32(x)));
     return f32_bits(y);
 }
+IN double above_minus_zero_f64(double x)
+{
+    ulong y;
+    asm("{ .reg .pred below; setp.ltu.f64 below, %1, 0d8000000000000000; selp.b64 %0, %2, %3, below; }" : "=l"(y) : "d"(x), "l"(1ul << 63), "l"(bits_f64(x)));
+    return f64_bits(y);
+}
 #define ORDERED(op, ptx) IN uint op##_ordered(float a, float b) { uint y; \
     asm("{ .reg .pred no; " ptx " no, %1, %2; selp.b32 %0, 0, 1, no; }" : "=r"(y) : "f"(a), "f"(b)); return y; }
 ORDERED(flt, "setp.geu.f32") ORDERED(fle, "setp.gtu.f32")
@@ -92,6 +98,7 @@ IN uint smax_u32(uint a, uint b) { return (int)a > (int)b ? a : b; }
 #define MINUS_ZERO f32_bits(0x80000000u)
 #define negated_f32(x) fneg_f32(x)
 #define above_minus_zero(x) fmax_f32(x, MINUS_ZERO)
+#define above_minus_zero_f64(x) fmax_f64(x, f64_bits(1ul << 63))
 #define flt_ordered(a, b) flt_f32(a, b)
 #define fle_ordered(a, b) fle_f32(a, b)
 #endif

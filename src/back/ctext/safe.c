@@ -130,7 +130,9 @@ const char *ctext_safe(ctext *t, const ir_inst *i)
     case IR_UITOF: return converted(t, i);
     case IR_FNEG: return type == IR_F32 ? one(t, "negated_f32", a) : NULL;
     case IR_FMAX:
-        return type == IR_F32 && folds_minus_zero(t->f, b) ? one(t, "above_minus_zero", a) : NULL;
+        if ((type != IR_F32 && type != IR_F64) || !folds_minus_zero(t->f, b))
+            return NULL;
+        return one(t, type == IR_F64 ? "above_minus_zero_f64" : "above_minus_zero", a);
     case IR_FLT: return folds_ordered(t->f, i, false) ? two(t, "flt_ordered", a, b) : NULL;
     case IR_FLE: return folds_ordered(t->f, i, false) ? two(t, "fle_ordered", a, b) : NULL;
     case IR_SELECT: return choice(t, i);

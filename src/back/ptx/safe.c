@@ -155,14 +155,18 @@ bool ptx_select_bits(ptx *p, const ir_inst *i)
 bool ptx_above_minus_zero(ptx *p, const ir_inst *i)
 {
     ir_ref x = ir_operand(p->f, i, 0);
-    if (i->type != IR_F32 || !folds_minus_zero(p->f, ir_operand(p->f, i, 1)))
+    bool is_wide = i->type == IR_F64;
+    if ((i->type != IR_F32 && !is_wide) || !folds_minus_zero(p->f, ir_operand(p->f, i, 1)))
         return false;
-    const char *is_below = ptx_temp(p, RC_PRED), *bits = ptx_temp(p, RC_R),
-               *larger = ptx_temp(p, RC_R);
-    ptx_line(p, "setp.ltu.f32 %s, %s, 0f80000000", is_below, ptx_reg(p, x));
-    ptx_line(p, "mov.b32 %s, %s", bits, ptx_reg(p, x));
-    ptx_line(p, "selp.b32 %s, -2147483648, %s, %s", larger, bits, is_below);
-    ptx_line(p, "mov.b32 %s, %s", ptx_def(p, i->result), larger);
+    reg_class class = is_wide ? RC_RD : RC_R;
+    const char *is_below = ptx_temp(p, RC_PRED), *bits = ptx_temp(p, class),
+               *larger = ptx_temp(p, class), *n = is_wide ? "64" : "32";
+    ptx_line(p, "setp.ltu.f%s %s, %s, %s", n, is_below, ptx_reg(p, x),
+             is_wide ? "0d8000000000000000" : "0f80000000");
+    ptx_line(p, "mov.b%s %s, %s", n, bits, ptx_reg(p, x));
+    ptx_line(p, "selp.b%s %s, %s, %s, %s", n, larger,
+             is_wide ? "-9223372036854775808" : "-2147483648", bits, is_below);
+    ptx_line(p, "mov.b%s %s, %s", n, ptx_def(p, i->result), larger);
     return true;
 }
 
