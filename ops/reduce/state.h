@@ -25,12 +25,30 @@ typedef f32 real;
 // clang-format off
 #define LOWEST_f32  (-INFINITY)
 #define LOWEST_f64  (-(f64)INFINITY)
+#define LOWEST_f16  (-INFINITY)
+#define LOWEST_bf16 (-INFINITY)
+#define LOWEST_f8e4 (-INFINITY)
+#define LOWEST_f8e5 (-INFINITY)
+#define LOWEST__Bool 0 // bool is a macro
+#define LOWEST_i8   (-128)
+#define LOWEST_u8   0
+#define LOWEST_i16  (-32768)
+#define LOWEST_u16  0
 #define LOWEST_i32  (-2147483647 - 1)
 #define LOWEST_u32  0u
 #define LOWEST_i64  (-9223372036854775807 - 1)
 #define LOWEST_u64  0ul
 #define HIGHEST_f32 INFINITY
 #define HIGHEST_f64 ((f64)INFINITY)
+#define HIGHEST_f16 INFINITY
+#define HIGHEST_bf16 INFINITY
+#define HIGHEST_f8e4 INFINITY
+#define HIGHEST_f8e5 INFINITY
+#define HIGHEST__Bool 1
+#define HIGHEST_i8  127
+#define HIGHEST_u8  255
+#define HIGHEST_i16 32767
+#define HIGHEST_u16 65535
 #define HIGHEST_i32 2147483647
 #define HIGHEST_u32 4294967295u
 #define HIGHEST_i64 9223372036854775807
@@ -42,8 +60,8 @@ typedef f32 real;
 #define NAN_i64     0l
 #define NAN_u64     0ul
 #define NOT_A_NUMBER PACK_JOIN(NAN_, ACC) // integers are none
-#define LOWEST      PACK_JOIN(LOWEST_, ACC)
-#define HIGHEST     PACK_JOIN(HIGHEST_, ACC)
+#define LOWEST      PACK_JOIN(LOWEST_, T) // of the elements: sums may be wider, and none is the result of no elements
+#define HIGHEST     PACK_JOIN(HIGHEST_, T)
 // clang-format on
 
 // step(a, b) for neighbours, then for neighbours of those, until a[0] has all of them.
