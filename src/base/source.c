@@ -231,6 +231,7 @@ source_map *source_copy(arena *a, const source_map *from)
         const source_file *f = from->files.at[k];
         source_file *copy = source_add(to, f->path, f->text);
         copy->is_builtin = f->is_builtin;
+        copy->is_embedded = f->is_embedded;
         for (uint32_t n = 0; n < f->line_mark_count; n++) {
             const source_line_mark *mark = &f->line_marks[n];
             source_mark_line(to, copy, mark->line, (int64_t)mark->line + mark->shift, mark->path);

@@ -113,7 +113,8 @@ static const source_file *load(pp *p, const found *where, const char *key, span 
     }
     // A header of an op is a part of the op's kernel, built in or not: its macros may name what the
     // kernel declares.
-    file->is_builtin = where->kind == FOUND_EMBEDDED && where->path[0] == '<';
+    file->is_embedded = where->kind == FOUND_EMBEDDED;
+    file->is_builtin = file->is_embedded && where->path[0] == '<';
     *map_at(&p->texts, map_key(key)) = map_key(file);
     return file;
 }

@@ -138,7 +138,7 @@ void image_note_inputs(kiln_module *m, const source_map *sources)
     m->inputs = arena_array(m->a, cache_input, files + absent + 1);
     for (uint32_t k = 1; k < files; k++) { // 0 is the main one
         const source_file *file = source_at(sources, k);
-        if (file->is_builtin)
+        if (file->is_builtin || file->is_embedded) // the key has the library's own texts
             continue;
         cache_input *input = &m->inputs[m->input_count++];
         input->path = str_format(m->a, "%s", file->path);
