@@ -325,7 +325,7 @@ static void test_empty(kiln *k)
     static const kiln_type types[] = {KILN_F32, KILN_F16};
     for (int type = 0; type < 2; type++)
         for (int has_bias = 0; has_bias < 2; has_bias++) {
-            kiln_buffer *a, *b, *out, *bias;
+            kiln_buffer *a = NULL, *b = NULL, *out = NULL, *bias = NULL;
             float row[COLUMNS] = {1, 2, 3, 4}, all[2 * ALL];
             for (int i = 0; i < 2 * ALL; i++)
                 all[i] = 7;
