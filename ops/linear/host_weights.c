@@ -159,7 +159,6 @@ static kiln_status convert(kiln *k, conversion *c)
         WARPS = 4,
         LONG = 2048,
         MANY = 132 * 8,
-        MOST_BLOCKS = 1 << 20,
         MOST_ROWS = 65535
     };
     linear_argument a = {0};
@@ -178,10 +177,9 @@ static kiln_status convert(kiln *k, conversion *c)
     // group, or a block where they are long and few.
     bool is_together = depth / groups >= LONG && c->weights.n * groups < MANY &&
                        (!info->caps.is_host || info->caps.is_emulated);
-    uint64_t teams = is_together ? 1 : WARPS;
-    uint64_t blocks = c->is_back ? (depth + 8 * EIGHTS - 1) / (8 * EIGHTS)
-                                 : (c->weights.n * groups + teams - 1) / teams;
-    uint64_t rows = c->is_back ? (c->weights.n + ROWS - 1) / ROWS : 1;
+    uint64_t blocks = c->is_back ? (depth + 8 * EIGHTS - 1) / (8 * EIGHTS) : groups;
+    uint64_t together = c->is_back ? ROWS : is_together ? 1 : WARPS; // rows of a block
+    uint64_t rows = (c->weights.n + together - 1) / together;
     a.k = (uint32_t)depth;
     linear_set_weights(&c->weights, &a.layers[0]);
     op_request r = {.program = c->is_back ? &dequantise : &quantise};
@@ -217,7 +215,6 @@ static kiln_status convert(kiln *k, conversion *c)
     if (c->is_back)
         args[count++] = kiln_arg_view(*c->numbers);
     args[count++] = kiln_arg_struct(&a, sizeof a);
-    blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
     rows = rows < MOST_ROWS ? rows : MOST_ROWS;
     return kiln_launch(kernel->kernel,
                        &(kiln_launch_desc){.grid = {(uint32_t)blocks, (uint32_t)rows},

@@ -1,5 +1,6 @@
 // Weights of numbers: a warp, or for long groups a block (TOGETHER), looks at one group of one row for its range, then
-// divides by the scale and packs. Both loops take eight elements of a lane at a time; words behind K are 0.
+// divides by the scale and packs. Blocks along x have the groups of a row, blocks along y the rows. Both loops take eight
+// elements of a lane at a time; words behind K are 0.
 #include <kiln/overlap.h>
 
 tune(TOGETHER, 0, 1);
@@ -59,7 +60,7 @@ typedef struct levels { // of a group
 static inline levels levels_of(f32 scale, f32 zero, f32 low)
 {
     bool is_usual = scale > 0x1p-100f && scale < 0x1p100f;
-    return (levels){scale, is_usual ? 1.0f / scale : 0.0f, zero, low};
+    return (levels){scale, is_usual ? fast_rcp(scale) : 0.0f, zero, low};
 }
 
 static inline i32 quantised(f32 v, levels l)
@@ -111,17 +112,15 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
                                                struct linear l)
 {
     kernel_begin();
-    u32 size = 1u << l.group_shift, groups = max((l.k + size - 1) >> l.group_shift, 1u);
+    u32 group = block_x(), begin = group << l.group_shift;
 #ifdef WEIGHT_i4
     u32 length = (l.k + 31) / 32 * 32; // of a row, with its padding
 #else
     u32 length = l.k;
 #endif
-    u64 count = (u64)l.layers[0].n * groups;
-    u32 team = TOGETHER ? 0 : warp(), own = TOGETHER ? thread_x() : lane();
-    for (u64 at = (u64)block_x() * TEAMS + team; at < count; at += (u64)grid_dim_x() * TEAMS) {
-        u32 row = (u32)(groups == 1 ? at : at / groups), group = (u32)(at - (u64)row * groups), begin = group << l.group_shift;
-        u32 end = group + 1 == groups ? length : begin + size;
+    u32 end = group + 1 == grid_dim_x() ? length : begin + (1u << l.group_shift);
+    u32 team = TOGETHER ? 0 : warp(), own = TOGETHER ? thread_x() : lane(), rows = l.layers[0].n;
+    for (u32 row = block_y() * TEAMS + team; row < rows; row += grid_dim_y() * TEAMS) {
         const X *from = x + (i64)row * l.x[0];
         f32 low = 0.0f, high = 0.0f;
 #pragma unroll 4
