@@ -153,14 +153,7 @@ static kiln_status check(kiln *k, conversion *c, uint32_t *shift)
 
 static kiln_status convert(kiln *k, conversion *c)
 {
-    enum {
-        EIGHTS = 256,
-        ROWS = 4,
-        WARPS = 4,
-        LONG = 2048,
-        MANY = 132 * 8,
-        MOST_ROWS = 65535
-    };
+    enum { EIGHTS = 256, ROWS = 4, WARPS = 4, LONG = 2048, MANY = 132 * 8, MOST_ROWS = 65535 };
     linear_argument a = {0};
     kiln_status status = check(k, c, &a.group_shift);
     // Rows of no numbers still have a scale.

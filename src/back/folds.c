@@ -123,18 +123,17 @@ static bool keeps_knowledge(const ir_func *f, const ir_inst *i)
     }
 }
 
-// Users mostly come after what they use: a walk back and one forth, until nothing is new.
-static void spread_near(const ir_func *f, uint8_t *known)
+// Users mostly come after what they use: a walk back and one forth through those that keep
+// knowledge, until nothing is new.
+static void spread_near(const ir_func *f, uint8_t *known, const ir_inst_id *keepers, uint32_t count)
 {
     for (bool is_new = true; is_new;) {
         is_new = false;
-        for (uint32_t step = 0; step < 2 * f->insts.len; step++) {
-            uint32_t k = step < f->insts.len ? f->insts.len - 1 - step : step - f->insts.len;
-            const ir_inst *i = &f->insts.at[k];
-            if (!k || i->op == IR_NOP || !i->result || !keeps_knowledge(f, i))
-                continue;
+        for (uint32_t step = 0; step < 2 * count; step++) {
+            uint32_t k = step < count ? count - 1 - step : step - count;
+            const ir_inst *i = ir_at(f, keepers[k]);
             ir_ref from = ir_operand(f, i, 0);
-            if (ir_is_const(from) || !((known[from] ^ known[i->result]) & FOLDS_NEAR))
+            if (!((known[from] ^ known[i->result]) & FOLDS_NEAR))
                 continue;
             known[from] |= FOLDS_NEAR;
             known[i->result] |= FOLDS_NEAR;
@@ -143,21 +142,34 @@ static void spread_near(const ir_func *f, uint8_t *known)
     }
 }
 
+// What an operation says about its operands.
+static const uint8_t facts[IR_OP_COUNT] = {
+    [IR_IEQ] = FOLDS_COMPARED | FOLDS_NEAR,
+    [IR_INE] = FOLDS_COMPARED | FOLDS_NEAR,
+    [IR_SLT] = FOLDS_COMPARED | FOLDS_NEAR,
+    [IR_SLE] = FOLDS_COMPARED | FOLDS_NEAR,
+    [IR_ULT] = FOLDS_COMPARED | FOLDS_NEAR,
+    [IR_ULE] = FOLDS_COMPARED | FOLDS_NEAR,
+    [IR_SWITCH] = FOLDS_COMPARED | FOLDS_NEAR,
+    [IR_ADD] = FOLDS_ADDED,
+    [IR_SUB] = FOLDS_ADDED,
+    [IR_TRUNC] = FOLDS_HALVED,
+};
+
 uint8_t *folds_find(const ir_func *f, arena *a)
 {
     uint8_t *known = arena_array(a, uint8_t, f->values.len);
+    ir_inst_id *keepers = arena_room(a, f->insts.len * sizeof *keepers);
+    uint32_t count = 0;
     for (uint32_t k = 1; k < f->insts.len; k++) {
         const ir_inst *i = &f->insts.at[k];
-        bool compares = (i->op >= IR_IEQ && i->op <= IR_ULE) || i->op == IR_SWITCH;
-        bool halves = i->op == IR_TRUNC && i->type == IR_I16;
-        uint8_t fact = compares                             ? FOLDS_COMPARED | FOLDS_NEAR
-                       : i->op == IR_ADD || i->op == IR_SUB ? FOLDS_ADDED
-                       : halves                             ? FOLDS_HALVED
-                                                            : 0;
+        uint8_t fact = i->op == IR_TRUNC && i->type != IR_I16 ? 0 : facts[i->op];
         for (uint32_t n = 0; fact && n < i->operand_count; n++)
             if (!ir_is_const(ir_operand(f, i, n)))
                 known[ir_operand(f, i, n)] |= fact;
+        if (i->result && keeps_knowledge(f, i) && !ir_is_const(ir_operand(f, i, 0)))
+            keepers[count++] = k;
     }
-    spread_near(f, known);
+    spread_near(f, known, keepers, count);
     return known;
 }

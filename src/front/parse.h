@@ -104,14 +104,24 @@ typedef struct declarator {
     scope *scope; // of the parameters
 } declarator;
 
+// --- the cursor; asked of every token, so it is here
+static inline const token *tok(const parser *p)
+{
+    return p->at < p->end ? &p->tokens[p->at] : &p->stop;
+}
+
+static inline bool is_word(const parser *p, parse_word w)
+{
+    const token *t = tok(p);
+    return t->kind == TOK_IDENT && t->name == p->common->words[w];
+}
+
 // --- parse_core.c: the cursor, errors, recovery
 parser parser_make(front *f, const token *tokens, uint32_t at, uint32_t end, scope *s);
 parse_common *parse_common_of(front *f);
-const token *tok(const parser *p);
 const token *tok_ahead(const parser *p, uint32_t by);
 token_kind kind(const parser *p); // with GNU spellings turned into keywords
 token_kind kind_ahead(const parser *p, uint32_t by);
-bool is_word(const parser *p, parse_word w);
 span here(const parser *p);
 span previous(const parser *p);
 void step(parser *p);

@@ -44,11 +44,6 @@ const token *tok_ahead(const parser *p, uint32_t by)
     return p->end - p->at > by ? &p->tokens[p->at + by] : &p->stop;
 }
 
-const token *tok(const parser *p)
-{
-    return p->at < p->end ? &p->tokens[p->at] : &p->stop;
-}
-
 static token_kind keyword_of(const parser *p, const token *t)
 {
     if (t->kind != TOK_IDENT)
@@ -68,12 +63,6 @@ token_kind kind(const parser *p)
 token_kind kind_ahead(const parser *p, uint32_t by)
 {
     return keyword_of(p, tok_ahead(p, by));
-}
-
-bool is_word(const parser *p, parse_word w)
-{
-    const token *t = tok(p);
-    return t->kind == TOK_IDENT && t->name == p->common->words[w];
 }
 
 span here(const parser *p)

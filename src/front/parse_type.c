@@ -95,7 +95,8 @@ static const other_word other_types[] = {
 
 static const other_word *find_other_type(const token *t)
 {
-    for (size_t i = 0; t->kind == TOK_IDENT && i < COUNT(other_types); i++)
+    bool may_be = t->kind == TOK_IDENT && t->name[0] == '_'; // as all of them begin
+    for (size_t i = 0; may_be && i < COUNT(other_types); i++)
         if (!strcmp(other_types[i].word, t->name))
             return &other_types[i];
     return NULL;

@@ -342,7 +342,7 @@ bool pass_dce(ir_func *f, pass_ctx *ctx)
                  .is_read = arena_alloc(a, f->locals.len),
                  .local_of = arena_array(a, uint32_t, f->values.len),
                  .first_transfer = arena_array(a, uint32_t, f->insts.len),
-                 .next_transfer = arena_array(a, uint32_t, f->insts.len)};
+                 .next_transfer = arena_room(a, f->insts.len * sizeof(uint32_t))};
     // Each comes into its list once.
     vec_reserve(a, &s.insts, f->insts.len);
     vec_reserve(a, &s.values, f->values.len);

@@ -128,13 +128,13 @@ bool pass_fold(ir_func *f, pass_ctx *ctx)
     folder fo = {.f = f,
                  .scratch = ctx->scratch,
                  .first_transfer = arena_array(ctx->scratch, uint32_t, f->insts.len),
-                 .next_transfer = arena_array(ctx->scratch, uint32_t, f->insts.len),
+                 .next_transfer = arena_room(ctx->scratch, f->insts.len * sizeof(uint32_t)),
                  .stamp = arena_array(ctx->scratch, uint32_t, f->values.len),
                  .inst_count = f->insts.len,
                  .value_count = f->values.len};
     vec_reserve(fo.scratch, &fo.with, f->values.len);
-    while (fo.with.len < f->values.len)
-        fo.with.at[fo.with.len++] = 0;
+    memset(fo.with.at, 0, f->values.len * sizeof *fo.with.at);
+    fo.with.len = f->values.len;
     list_transfers(&fo);
     fold_region(&fo, f->body);
     return fo.did_change;

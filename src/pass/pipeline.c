@@ -9,6 +9,11 @@ static bool pass_compact(ir_func *f, pass_ctx *ctx)
     return true;
 }
 
+static bool pass_unroll_more(ir_func *f, pass_ctx *ctx)
+{
+    return pass_unroll_asked(f, ctx) && (pass_fold(f, ctx), true);
+}
+
 enum {
     PLAIN = 1,
     FULL = 2,
@@ -40,8 +45,7 @@ const pass_row pass_list[] = {
     {"licm",     pass_licm,     FULL, "moves what does not change out of loops"},
     {"unroll",   pass_unroll,   FULL, "counted loops become straight code"},
     {"fold",     pass_fold,     FULL, "again: counters are constants now"},
-    {"unroll",   pass_unroll_asked, FULL, "again: counts that the counters of outer loops decide"},
-    {"fold",     pass_fold,     FULL, "again"},
+    {"unroll",   pass_unroll_more, FULL, "again: counts that the counters of outer loops decide; folds what it unrolled"},
     {"sroa",     pass_sroa,     FULL, "again: array indices are constants now"},
     {"mem2reg",  pass_mem2reg,  FULL, "again"},
     {"space",    pass_space,    FULL, "again: pointers that stood in arrays"},

@@ -626,7 +626,7 @@ static bool unroll(ir_func *f, pass_ctx *ctx, bool only_asked)
 {
     bool has_loop = false;
     for (uint32_t id = 1; id < f->insts.len && !has_loop; id++)
-        has_loop = f->insts.at[id].op == IR_LOOP;
+        has_loop = f->insts.at[id].op == IR_LOOP && (!only_asked || f->insts.at[id].unroll == -1);
     if (!has_loop)
         return false;
     unroller u = {.f = f, .scratch = ctx->scratch, .only_asked = only_asked};
