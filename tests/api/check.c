@@ -12,7 +12,8 @@ static const char source[] =
     "    if (global_x() < n)\n"                     // 8
     "        x[global_x()] += 1;\n"                 // 9
     "}\n"                                           // 10
-    "kernel block(32) void loop(u32 *x) { while (atomic_load(x) == 0) { } }\n";
+    "kernel block(32) void loop(u32 *x) { while (atomic_load(x) == 0) { } }\n"
+    "kernel block(32) void null(u64 at) { *(u32 *)at = 1; }\n";
 
 typedef struct seen {
     int calls;
@@ -53,7 +54,7 @@ int main(void)
 {
     kiln *k = NULL;
     kiln_module *m = NULL, *plain = NULL;
-    kiln_kernel *turn = NULL, *fine = NULL, *loop = NULL, *other = NULL;
+    kiln_kernel *turn = NULL, *fine = NULL, *loop = NULL, *other = NULL, *null = NULL;
     kiln_buffer *x = NULL, *u = NULL;
     kiln_compile_desc desc;
     seen s;
@@ -65,7 +66,10 @@ int main(void)
     desc.for_check = true;
     CHECK(kiln_compile(k, &desc, &m) == KILN_OK);
     CHECK(!kiln_module_kernel(m, "turn", &turn) && !kiln_module_kernel(m, "fine", &fine) &&
-          !kiln_module_kernel(m, "loop", &loop) && !kiln_module_kernel(plain, "turn", &other));
+          !kiln_module_kernel(m, "loop", &loop) && !kiln_module_kernel(plain, "turn", &other) &&
+          !kiln_module_kernel(m, "null", &null));
+    kiln_arg nowhere = kiln_arg_i64(KILN_U64, 0); // before the first buffer
+    CHECK(check(null, &nowhere, 1, 1, false, NULL, &s) == 1 && !strcmp(s.code, "K6212"));
     CHECK(!kiln_buffer_new(k, KILN_F32, 128, &x) && !kiln_buffer_new(k, KILN_U32, 4, &u));
     kiln_arg args[2] = {kiln_arg_buffer(x), kiln_arg_i64(KILN_U32, 128)};
 

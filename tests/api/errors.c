@@ -303,10 +303,33 @@ static void kernels(int optimise)
     kiln_buffer_free(bytes);
 }
 
+// A kernel may go wrong before the context has a single buffer.
+static void without_buffers(const char *device)
+{
+    static const char text[] = "#include <kiln/kernel.h>\n"
+                               "kernel void zero(u64 at) { *(u32 *)at = 1; }\n"
+                               "kernel void rows(u64 at) { atomic_add((u32 *)at, 1u); }\n";
+    kiln *other = NULL;
+    CHECK(!kiln_open(device, &other));
+    kiln_module *mine = api_compile(other, text, 0);
+    kiln_arg at = kiln_arg_i64(KILN_U64, 0), far = kiln_arg_i64(KILN_U64, (int64_t)1 << 50);
+    if (mine) {
+        EXPECT(api_launch(api_kernel(mine, "zero"), 1, 1, &at, 1), KILN_E_KERNEL, "K6021",
+               "writes through a null pointer");
+        EXPECT(api_launch(api_kernel(mine, "rows"), 1, 1, &at, 1), KILN_E_KERNEL, "K6021",
+               "writes through a null pointer");
+        CHECK(api_launch(api_kernel(mine, "zero"), 1, 1, &far, 1) == KILN_E_KERNEL);
+    }
+    kiln_module_free(mine);
+    kiln_close(other);
+}
+
 int main(void)
 {
     setenv("KILN_STEPS", "3000000", 1);
     opening();
+    without_buffers("interp");
+    without_buffers("cpu");
     switches();
     targets();
     CHECK(!kiln_open(NULL, &k));

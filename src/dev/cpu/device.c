@@ -133,7 +133,7 @@ rt_arg *cpu_moved_args(const kiln_kernel *kernel, const rt_launch *l, bool as_ho
 interp_buffer *cpu_moved_rows(const host_device *d)
 {
     interp_buffer *rows = calloc(d->row_count + CPU_ABOVE_HOST, sizeof *rows);
-    if (rows && d->rows) // none before the first buffer
+    if (rows && d->row_count)
         memcpy(rows + CPU_ABOVE_HOST, d->rows, d->row_count * sizeof *rows);
     return rows;
 }

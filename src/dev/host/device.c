@@ -30,7 +30,6 @@ kiln_status host_open(kiln *k, int ordinal, const char *name, const target *t, s
     if (!d)
         return error_no_memory(NULL, "a device");
     int threads = knob_number(KNOB_THREADS), steps = knob_number(KNOB_STEPS);
-    d->row_count = 1;
     d->threads = threads > 0 ? (uint32_t)threads : 0;
     d->step_limit = steps > 0 ? (uint64_t)steps : 0;
     snprintf(k->device, sizeof k->device, "%s", name);

@@ -13,7 +13,7 @@
 #include "rt/rt.h"
 
 typedef struct host_device { // the first member of what such a device keeps of a context
-    interp_buffer *rows;     // the segment table; row 0 is null
+    interp_buffer *rows;     // the segment table; row 0 is null; none before the first buffer
     uint32_t row_count, row_cap;
     uint32_t *free_rows;
     uint32_t free_row_count;

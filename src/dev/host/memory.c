@@ -33,6 +33,8 @@ static uint32_t row_new(host_device *d)
     d->free_rows = spare;
     memset(rows + d->row_cap, 0, (cap - d->row_cap) * sizeof *rows);
     d->row_cap = cap;
+    if (!d->row_count)
+        d->row_count = 1; // row 0 is null
     return d->row_count++;
 }
 
