@@ -73,8 +73,8 @@ struct ast_expr {
     uint8_t op;   // token_kind
     uint8_t convert;
     bool is_checked, is_lvalue, is_postfix, is_arrow;
-    bool is_parenthesised;
-    uint8_t shifts; // shift_rule
+    bool is_parenthesised, is_discarded; // is_discarded: nobody asks for its value
+    uint8_t shifts;                      // shift_rule
     span at;
     span op_at;               // of the operator, for binary and assignment
     const type *type;         // after checking; never NULL then

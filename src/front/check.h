@@ -75,6 +75,8 @@ ast_expr *check_call(front *f, ast_expr *e);
 // Checks a host function on its first call; false: it is wrong, and that was said.
 bool check_host_decl(front *f, ast_decl *d);
 ast_expr *check_printf(front *f, ast_expr *e);
+void check_discard(ast_expr *e); // before checking: its value is not used
+void check_no_value(front *f, const ast_expr *e, const char *label); // raises K2034
 bool check_printf_is_text(const ast_expr *e); // for the printf of lib/libc; not checked
 // Converts the arguments for `b`, deducing its T; false: a diagnostic was given. (check_builtin.c)
 bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fixed);

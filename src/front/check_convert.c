@@ -566,8 +566,8 @@ ast_expr *check_convert(front *f, ast_expr *e, const type *to, const char *what)
         return check_poison(f, e);
     }
     if (from->kind == TY_VOID) {
-        diag *d = diag_raise(f->diags, K2034, e->at, "this has no value");
-        diag_label(d, e->at, "%swanted is '%s', this gives nothing", place, T_OF(f, to));
+        check_no_value(
+            f, e, str_format(f->in, "%swanted is '%s', this gives nothing", place, T_OF(f, to)));
         return check_poison(f, e);
     }
     if (type_is_arith(from) && type_is_arith(to)) {
@@ -635,6 +635,8 @@ ast_expr *check_to_bool(front *f, ast_expr *e)
 ast_expr *check_explicit_cast(front *f, ast_expr *e)
 {
     const type *to = e->cast_type;
+    if (to->kind == TY_VOID)
+        check_discard(e->a);
     ast_expr *a = check_expr(f, e->a);
     if (to->kind == TY_VOID && a->type->kind == TY_TENSOR_MAP) // "(void)map;": there is no value
         a = check_int(f, a->at, type_scalar(TY_I32), 0);

@@ -631,8 +631,7 @@ ast_expr *check_condition(front *f, ast_expr *e)
     if (is_poison(e))
         return e;
     if (e->type->kind == TY_VOID) {
-        diag *d = diag_raise(f->diags, K2034, e->at, "this has no value");
-        diag_label(d, e->at, "a condition is wanted here");
+        check_no_value(f, e, "a condition is wanted here");
         return check_poison(f, e);
     }
     if (suspicious && e->kind == E_ASSIGN) {
@@ -655,6 +654,7 @@ static bool is_pure(const ast_expr *e)
 
 ast_expr *check_discarded(front *f, ast_expr *e)
 {
+    check_discard(e);
     e = check_value(f, e);
     if (is_poison(e) || f->unevaluated)
         return e;

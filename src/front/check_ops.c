@@ -87,8 +87,7 @@ static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
         return true;
     }
     if (t->kind == TY_VOID) {
-        diag *d = diag_raise(f->diags, K2034, operand->at, "this has no value");
-        diag_label(d, operand->at, "operand of %s", check_op_text(e));
+        check_no_value(f, operand, str_format(f->in, "operand of %s", check_op_text(e)));
         return true;
     }
     return false;

@@ -153,13 +153,13 @@ static bool is_known(char letter)
 }
 
 // The builtin sends its arguments and a format that the compiler knows. What it does not know
-// (another format, the text behind a pointer, a width that is an argument, %a) the printf of
-// <stdio.h> lays out on the device.
+// (another format, the text behind a pointer, a width that is an argument, %a), and what must give
+// its length, the printf of <stdio.h> lays out on the device.
 bool check_printf_is_text(const ast_expr *e)
 {
     uint32_t next = 1;
     const ast_expr *format = e->args.len ? e->args.at[0] : NULL;
-    if (!format || format->kind != E_STRING)
+    if (!format || format->kind != E_STRING || !e->is_discarded)
         return format != NULL;
     str s = format->bytes;
     for (size_t i = 0; i < s.len;) {
@@ -176,6 +176,29 @@ bool check_printf_is_text(const ast_expr *e)
         next++;
     }
     return false;
+}
+
+static bool calls_same(const ast_expr *x, const ast_expr *y)
+{
+    return x->kind == E_CALL && y->kind == E_CALL && x->a->kind == E_NAME && y->a->kind == E_NAME &&
+           x->a->name == y->a->name;
+}
+
+void check_discard(ast_expr *e)
+{
+    e->is_discarded = true;
+    if (e->kind == E_COMMA)
+        check_discard(e->b);
+    if (e->kind == E_COND && calls_same(e->b, e->c)) // else the other side may be a number
+        e->b->is_discarded = e->c->is_discarded = true;
+}
+
+void check_no_value(front *f, const ast_expr *e, const char *label)
+{
+    diag *d = diag_raise(f->diags, K2034, e->at, "this has no value");
+    diag_label(d, e->at, "%s", label);
+    if (e->kind == E_CALL && e->builtin && e->builtin->id == BI_printf)
+        diag_note(d, "with '#include <stdio.h>' printf gives the number of its bytes, as in C");
 }
 
 ast_expr *check_printf(front *f, ast_expr *e)

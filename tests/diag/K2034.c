@@ -5,3 +5,8 @@ kernel void run(i32 *out)
 {
     out[0] = barrier();
 }
+
+kernel void print(i32 *out)
+{
+    out[0] = printf("%d\n", out[1]);
+}
