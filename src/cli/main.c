@@ -104,7 +104,9 @@ static int dispatch(int argc, char **argv)
         return unknown_verb(argv[1]);
     const verb_row *v = &cli_verbs[number];
     for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+        if (!strcmp(argv[i], "--arg")) {
+            i++; // the next word is a program's
+        } else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             cli_print_help(number, false);
             return EXIT_FINE;
         }

@@ -205,7 +205,8 @@ static int parse_value(cli_args *args, const option_row *row, const char *attach
                    CLI_BAD;
     } else if (!attached && *row->argument != '[') {
         const char *next = args->at < args->argc ? args->argv[args->at] : NULL;
-        if (!next || (next[0] == '-' && next[1] == '-' && next[2]))
+        bool is_option = next && next[0] == '-' && next[1] == '-' && next[2];
+        if (!next || (is_option && row->id != OPT_arg)) // a program has options of its own
             return cli_usage(args->verb, "%s needs a value: %s %s", spelling(row, name), name,
                              row->argument),
                    CLI_BAD;

@@ -15,27 +15,35 @@ static const char *skip_space(const char *s)
     return s;
 }
 
-// What follows `int main(`, or NULL.
-static const char *find_main(const char *source)
+static bool is_word_char(char c)
 {
-    for (const char *at = source; (at = strstr(at, "int")); at += 3) {
-        if (at > source && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
-            continue;
-        const char *name = skip_space(at + 3);
-        if (name == at + 3 || strncmp(name, "main", 4) != 0)
-            continue;
-        const char *open = skip_space(name + 4);
-        if (*open == '(')
-            return skip_space(open + 1);
-    }
-    return NULL;
+    return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool has_arguments(const char *list)
+// Whether `word` stands in the text as a whole word, before the character `next` (0: any).
+static bool has_word(const char *source, const char *word, char next)
 {
-    bool is_void = !strncmp(list, "void", 4) && *skip_space(list + 4) == ')';
-    return *list != ')' && !is_void;
+    size_t len = strlen(word);
+    for (const char *at = source; (at = strstr(at, word)); at += len) {
+        bool is_whole = !is_word_char(at[len]) && (at == source || !is_word_char(at[-1]));
+        if (is_whole && (!next || *skip_space(at + len) == next))
+            return true;
+    }
+    return false;
 }
+
+// The forms of main that programs have: Kiln looks only at the choice that fits.
+static const char *const forms[] = {
+    "int (*)(void): main()",
+    "int (*)(int, char **): main(__k_count, __k_args)",
+    "int (*)(int, const char **): main(__k_count, (const char **)__k_args)",
+    "int (*)(int, char *const *): main(__k_count, (char *const *)__k_args)",
+    "int (*)(int, const char *const *): main(__k_count, (const char *const *)__k_args)",
+    "int (*)(int, char **, char **): main(__k_count, __k_args, __k_args + __k_count)",
+    "void (*)(void): (main(), 0)",
+    "void (*)(int, char **): (main(__k_count, __k_args), 0)",
+    "default: main(__k_count, __k_args)",
+};
 
 // Octal, so that nothing in the text means anything.
 static void put_literal(text *out, const char *s)
@@ -46,7 +54,17 @@ static void put_literal(text *out, const char *s)
     text_putc(out, '"');
 }
 
-static void put_kernel(text *out, const run *r, bool with_arguments)
+// A name for the kernel that the program does not use; faults name it.
+static const char *kernel_name(const char *source)
+{
+    static const char *const names[] = {"program", "main_program"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (!has_word(source, names[n], 0))
+            return names[n];
+    return "__k_program";
+}
+
+static void put_kernel(text *out, const run *r, const char *source)
 {
     const char *slash = strrchr(r->path, '/');
     size_t count = r->program_arg_count + 1;
@@ -54,21 +72,18 @@ static void put_kernel(text *out, const run *r, bool with_arguments)
                 "#pragma kiln conversions(c)\n#pragma kiln variables(thread)\n#include \"%s\"\n",
                 slash ? slash + 1 : r->path);
     text_puts(out, "#include <stdlib.h>\n\n#include <kiln/kernel.h>\n\n");
-    text_puts(out, "kernel block(1) void program(void)\n{\n");
-    for (size_t n = 0; n < count && with_arguments; n++) {
-        text_printf(out, "    static const char text%zu[] = ", n);
+    text_printf(out, "kernel block(1) void %s(void)\n{\n", kernel_name(source));
+    text_printf(out, "    const int __k_count = %zu;\n    char *__k_args[%zu];\n", count,
+                count + 1);
+    for (size_t n = 0; n < count; n++) { // a program may change them
+        text_printf(out, "    char __k_arg%zu[] = ", n);
         put_literal(out, n ? r->program_args[n - 1] : r->path);
-        text_puts(out, ";\n");
+        text_printf(out, ";\n    __k_args[%zu] = __k_arg%zu;\n", n, n);
     }
-    if (with_arguments)
-        text_printf(out, "    char *arguments[%zu];\n    arguments[%zu] = NULL;\n", count + 1,
-                    count);
-    for (size_t n = 0; n < count && with_arguments; n++)
-        text_printf(out, "    arguments[%zu] = (char *)text%zu;\n", n, n);
-    if (with_arguments)
-        text_printf(out, "    exit(main(%zu, arguments));\n}\n", count);
-    else
-        text_puts(out, "    exit(main());\n}\n");
+    text_printf(out, "    __k_args[%zu] = NULL;\n    exit(_Generic(&main", count);
+    for (size_t n = 0; n < sizeof forms / sizeof *forms; n++)
+        text_printf(out, ",\n        %s", forms[n]);
+    text_puts(out, "));\n}\n");
 }
 
 bool run_has_main(const run *r)
@@ -77,7 +92,7 @@ bool run_has_main(const run *r)
     str contents = {0};
     const char *why;
     bool has = scratch && file_read(scratch, r->path, 16 << 20, &contents, &why) &&
-               find_main(str_dup(scratch, contents));
+               has_word(str_dup(scratch, contents), "main", '(');
     arena_free(scratch);
     return has;
 }
@@ -87,18 +102,22 @@ int run_wrap_main(run *r)
     arena *scratch = arena_new();
     str contents = {0};
     const char *why = "there is no memory";
+    if (!strcmp(r->path, "-")) {
+        arena_free(scratch);
+        return cli_usage(r->verb, "--main needs a file: standard input is the program's");
+    }
     if (!scratch || !file_read(scratch, r->path, 16 << 20, &contents, &why)) {
         fprintf(stderr, "kiln %s: cannot read '%s': %s\n", r->verb, r->path, why);
         arena_free(scratch);
         return EXIT_WORLD;
     }
-    const char *list = find_main(str_dup(scratch, contents));
-    if (!list) {
+    const char *source = str_dup(scratch, contents);
+    if (!has_word(source, "main", '(')) {
         arena_free(scratch);
         return cli_usage(r->verb, "--main: '%s' has no function 'int main(…)'", r->path);
     }
     text out = {.in = scratch};
-    put_kernel(&out, r, has_arguments(list));
+    put_kernel(&out, r, source);
     r->source = strdup(out.at);
     r->source_len = out.len;
     r->program_path = malloc(strlen(r->path) + sizeof ".main");

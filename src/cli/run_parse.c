@@ -54,6 +54,13 @@ static void *grow(void **list, size_t *count, size_t size)
     return more + (*count)++ * size;
 }
 
+static int refuse_word(const run *r, const char *word)
+{
+    if (r->is_main)
+        return cli_usage(r->verb, "'%s': the arguments of the program stand behind --", word);
+    return cli_usage(r->verb, "'%s' is one word too many", word);
+}
+
 // A word that is no option: the file, the kernel, name=value.
 static int parse_word(run *r, run_launch *l, const char *word)
 {
@@ -70,7 +77,7 @@ static int parse_word(run *r, run_launch *l, const char *word)
     } else if (!l->kernel_name && !equals) {
         l->kernel_name = word;
     } else {
-        return cli_usage(r->verb, "'%s' is one word too many", word);
+        return refuse_word(r, word);
     }
     return 0;
 }
@@ -266,6 +273,12 @@ int run_parse(run *r, int argc, char **argv)
         if (failed)
             return failed;
         first = end;
+        if (!r->is_main || !r->path)
+            continue;
+        while (!failed && ++first < argc) // behind -- all is the program's
+            failed = parse_program_arg(r, argv[first]);
+        if (failed)
+            return failed;
     }
     if (!r->path)
         return cli_usage(r->verb, "which file?");
@@ -273,8 +286,15 @@ int run_parse(run *r, int argc, char **argv)
         return cli_no_effect(r->verb, OPT_tolerance, NULL, "there is no --expect to compare with");
     if (r->program_arg_count && !r->is_main)
         return cli_no_effect(r->verb, OPT_arg, NULL, "there is no --main whose argument it is");
-    if (r->is_main)
+    if (r->is_main) {
+        const run_launch *l = &r->launches[0];
+        if (l->kernel_name || l->value_count)
+            return refuse_word(r, l->kernel_name ? l->kernel_name : l->values[0]);
+        if (l->has_grid || l->has_items)
+            return cli_no_effect(r->verb, l->has_grid ? OPT_grid : OPT_items, NULL,
+                                 "one thread runs main");
         return run_wrap_main(r);
+    }
     return !strcmp(r->path, "-") ? read_standard_input(r) : 0;
 }
 
