@@ -20,7 +20,6 @@ extern char **environ;
 static const char *const flags[] = {"-std=gnu11",
                                     "-w",
                                     "-O1",
-                                    "-march=native",
                                     "-ffp-contract=off",
                                     "-fwrapv",
                                     "-fno-math-errno",
@@ -40,6 +39,7 @@ static struct {
     pthread_once_t once;
     char path[512];
     char machine[4096]; // what -march=native depends on
+    const char *march;
 } found = {.once = PTHREAD_ONCE_INIT};
 
 static bool find_program(const char *name, char *out, size_t size)
@@ -59,6 +59,18 @@ static bool find_program(const char *name, char *out, size_t size)
     return false;
 }
 
+// The compiler runs on the processor itself; this process may run under valgrind, which knows
+// AVX2, but not AVX-512.
+static const char *find_march(const char *machine)
+{
+#if defined(__x86_64__)
+    if (strstr(machine, " avx512f ") && !__builtin_cpu_supports("avx512f"))
+        return "-march=x86-64-v3";
+#endif
+    (void)machine;
+    return "-march=native";
+}
+
 static void find_machine(void)
 {
     FILE *in = fopen("/proc/cpuinfo", "r");
@@ -72,6 +84,7 @@ static void find_machine(void)
                                      "%s", line);
     if (in)
         fclose(in);
+    found.march = find_march(found.machine);
 }
 
 static void find_compiler(void)
@@ -104,6 +117,7 @@ static bool run_compiler(build_job *job, const char *source, const char *out, in
     const char *argv[COUNT(flags) + COUNT(extra[0]) + 8];
     size_t n = 0;
     argv[n++] = found.path;
+    argv[n++] = found.march;
     for (size_t k = 0; k < COUNT(flags); k++)
         argv[n++] = flags[k];
     argv[n++] = source;
@@ -157,7 +171,7 @@ static void ask(asked *a, const char *code, size_t len, const char *about)
     (void)!stat(compiler, &s);
     snprintf(a->id, sizeof a->id, "%s %lld %lld", compiler, (long long)s.st_size,
              (long long)s.st_mtime);
-    a->options[0] = 0;
+    snprintf(a->options, sizeof a->options, "%s\n", found.march);
     for (size_t k = 0; k < COUNT(flags); k++)
         snprintf(a->options + strlen(a->options), sizeof a->options - strlen(a->options), "%s\n",
                  flags[k]);
