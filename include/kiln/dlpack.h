@@ -85,7 +85,8 @@ KILN_API kiln_status kiln_dlpack_import_versioned(kiln *k, kiln_dl_managed_versi
                                                   kiln_view *out);
 
 // A tensor over the elements of a view, for others. It holds the buffer's memory until its deleter
-// is called, by any thread and even after kiln_close. Work on the elements must be done
+// is called, by any thread and even after kiln_close; memory that came back is freed, or released,
+// by the next kiln_sync, kiln_buffer_new or kiln_buffer_free. Work on the elements must be done
 // (kiln_sync), or others must go on in the same stream. A read-only buffer needs the versioned
 // form.
 KILN_API kiln_status kiln_dlpack_export(kiln_view v, kiln_dl_managed **out);

@@ -218,8 +218,13 @@ static void exports(kiln *k)
     kiln_buffer_free(v.buffer);
     CHECK(!deleted);
     w->deleter(w);
-    CHECK(!kiln_buffer_new(k, KILN_F32, 1, &b)); // collects what came back
+    CHECK(!kiln_sync(k)); // collects what came back
     CHECK(deleted == 1);
+    // and so does the next buffer
+    CHECK(!kiln_dlpack_import_versioned(k, &given, &v) && !kiln_dlpack_export_versioned(v, &w));
+    kiln_buffer_free(v.buffer);
+    w->deleter(w);
+    CHECK(!kiln_buffer_new(k, KILN_F32, 1, &b) && deleted == 2);
     kiln_buffer_free(b);
 }
 

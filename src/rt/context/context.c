@@ -208,8 +208,11 @@ const char *kiln_device_name(const kiln *k)
 
 kiln_status kiln_sync(kiln *k)
 {
-    return handle_is(HANDLE_CONTEXT, k) ? k->ops->sync(k, NULL)
-                                        : error_bad_handle(HANDLE_CONTEXT, k);
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    kiln_status st = k->ops->sync(k, NULL);
+    export_collect(k);
+    return st;
 }
 
 void kiln_cancel(kiln *k)
