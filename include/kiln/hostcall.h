@@ -10,6 +10,9 @@
 
 #include <kiln/kiln.h>
 
+#pragma push_macro("kernel") // a mark of kiln/kernel.h
+#undef kernel
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -73,4 +76,5 @@ KILN_API bool kiln_exit_status(const kiln *k, int *status);
 }
 #endif
 
+#pragma pop_macro("kernel")
 #endif

@@ -17,8 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma push_macro("host") // kiln/kernel.h has a mark of that name
+#pragma push_macro("host") // kiln/kernel.h has marks of these names
+#pragma push_macro("kernel")
 #undef host
+#undef kernel
 
 #ifdef __cplusplus
 extern "C" {
@@ -717,5 +719,6 @@ template <class... size> inline kiln_view kiln_view_of_sizes(kiln_buffer *b, siz
 }
 #    define KILN_VIEW(of, ...) kiln_view_of_sizes((of), __VA_ARGS__)
 #endif
+#pragma pop_macro("kernel")
 #pragma pop_macro("host")
 #endif

@@ -9,6 +9,9 @@
 #include "kiln/kiln.h"
 #include "kiln/ops_matmul.h"
 
+#pragma push_macro("kernel") // a mark of kiln/kernel.h
+#undef kernel
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -721,6 +724,7 @@ KILN_API kiln_status kiln_dequantise(kiln *k, const kiln_quantise_desc *desc);
 #ifdef __cplusplus
 }
 #endif
+#pragma pop_macro("kernel")
 
 #include "kiln/ops_gguf.h"
 #include "kiln/ops_linear.h"

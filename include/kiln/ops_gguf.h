@@ -8,6 +8,9 @@
 
 #include "kiln/kiln.h"
 
+#pragma push_macro("kernel") // a mark of kiln/kernel.h
+#undef kernel
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -93,5 +96,6 @@ KILN_API kiln_status kiln_gguf_pack(kiln_gguf_type type, const float *x, uint64_
 #ifdef __cplusplus
 }
 #endif
+#pragma pop_macro("kernel")
 
 #endif

@@ -18,6 +18,9 @@
 
 #include "kiln/ops.h"
 
+#pragma push_macro("kernel") // a mark of kiln/kernel.h
+#undef kernel
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -136,4 +139,5 @@ KILN_API kiln_status kiln_unpack_int4(const kiln_int4_desc *desc); // weight and
 #ifdef __cplusplus
 }
 #endif
+#pragma pop_macro("kernel")
 #endif

@@ -4,6 +4,9 @@
 
 #include "kiln/kiln.h"
 
+#pragma push_macro("kernel") // a mark of kiln/kernel.h
+#undef kernel
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -116,5 +119,6 @@ KILN_API kiln_status kiln_matmul_backward(kiln *k, const kiln_matmul_backward_de
 #ifdef __cplusplus
 }
 #endif
+#pragma pop_macro("kernel")
 
 #endif

@@ -152,6 +152,8 @@ static const known_header headers[] = {
     {"stdarg.h", HDR_STDDEF},      {"errno.h", HDR_STDDEF},    {"strings.h", HDR_STDDEF},
     // For the host only.
     {"kiln/kiln.h", HDR_ALWAYS},   {"kiln/ir.h", HDR_ALWAYS},  {"kiln/ops.h", HDR_ALWAYS}, {"kiln/nn.h", HDR_ALWAYS},
+    {"kiln/hostcall.h", HDR_ALWAYS}, {"kiln/dlpack.h", HDR_ALWAYS}, {"kiln/gguf.h", HDR_ALWAYS}, {"kiln/ops_matmul.h", HDR_ALWAYS},
+    {"kiln/ops_linear.h", HDR_ALWAYS}, {"kiln/ops_fuse.h", HDR_ALWAYS}, {"kiln/ops_reduce.h", HDR_ALWAYS}, {"kiln/ops_gguf.h", HDR_ALWAYS},
 };
 
 typedef struct spelling { const char *text; uint8_t len; uint8_t value; } spelling;
