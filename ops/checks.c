@@ -2,6 +2,7 @@
 #include "ops/checks.h"
 
 const op_types op_types_floats = {OP_FLOATS, "; bf16, f16, f32 and f64 are possible"};
+const op_types op_types_f32 = {1 << KILN_F32, ", not f32"};
 const op_types op_types_indices = {OP_INDICES, "; i32 and i64 are possible"};
 const op_types op_types_all = {OP_NUMBERS | OP_BOOLS, ", which the op lacks"};
 
@@ -13,6 +14,13 @@ bool op_type_is_float(kiln_type type)
 uint32_t op_type_float_axis(kiln_type type)
 {
     return type == KILN_BF16 ? 0 : type == KILN_F16 ? 1 : type == KILN_F32 ? 2 : 3;
+}
+
+kiln_type op_type_of_sums(kiln_type type)
+{
+    if (op_type_is_float(type))
+        return type == KILN_F64 ? KILN_F64 : KILN_F32;
+    return op_type_set(type) & TYPES_SIGNED ? KILN_I64 : KILN_U64;
 }
 
 kiln_status op_check_types(kiln *k, const char *call, const op_operand *o, const op_types *types)
@@ -29,7 +37,7 @@ kiln_status op_check_listed(kiln *k, const char *call, const op_operand *operand
 {
     kiln_status status = op_check_operands(k, call, operands, count, is_in_place);
     for (const op_operand *o = operands; o < operands + count && !status; o++)
-        if (o->types && (o->view->buffer || !o->is_optional))
+        if (o->types && op_operand_is_there(o))
             status = op_check_types(k, call, o, o->types);
     for (const op_operand *o = operands; o < operands + count && !status; o++) {
         if (o->same & OP_SAME_TYPE)
@@ -45,4 +53,46 @@ kiln_status op_check_axis(kiln *k, const char *call, const op_operand *o, uint32
     return axis < o->view->rank ? KILN_OK
                                 : op_refuse(k, call, "axis %u of '%s', which has %u dimensions",
                                             axis, o->name, o->view->rank);
+}
+
+kiln_status op_check_column(kiln *k, const char *call, const op_operand *o, uint64_t size)
+{
+    const kiln_view *v = o->view;
+    if (!op_operand_is_there(o) || (v->rank == 1 && v->sizes[0] == size))
+        return KILN_OK;
+    return op_refuse(k, call, "'%s' is not one dimension of %llu", o->name,
+                     (unsigned long long)size);
+}
+
+static bool is_without_axis(const kiln_view *v, const kiln_view *x, uint32_t axis)
+{
+    bool all = v->rank + 1 == x->rank;
+    for (uint32_t n = 0; n < v->rank && all; n++)
+        all = v->sizes[n] == x->sizes[n + (n >= axis)];
+    return all;
+}
+
+static kiln_status check_of_rows(kiln *k, const char *call, const op_operand *o,
+                                 const op_operand *x, uint32_t axis)
+{
+    if (o->is_column)
+        return op_check_column(k, call, o, x->view->sizes[axis]);
+    if (o->same & OP_ONE_ELEMENT && kiln_view_count(*o->view) != 1)
+        return op_refuse(k, call, "'%s' is not one element", o->name);
+    if (o->same & OP_WITHOUT_AXIS && !is_without_axis(o->view, x->view, axis))
+        return op_refuse(k, call, "'%s' has not the sizes of '%s' without axis %u", o->name,
+                         x->name, axis);
+    return KILN_OK;
+}
+
+kiln_status op_check_rows(kiln *k, const char *call, const op_operand *operands, size_t count,
+                          uint32_t axis, bool *is_in_place)
+{
+    kiln_status status = op_check_listed(k, call, operands, count, is_in_place);
+    if (!status)
+        status = op_check_axis(k, call, operands, axis);
+    for (const op_operand *o = operands; o < operands + count && !status; o++)
+        if (op_operand_is_there(o))
+            status = check_of_rows(k, call, o, operands, axis);
+    return status;
 }

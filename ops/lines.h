@@ -1,9 +1,9 @@
-// Rows along an axis, for kernels that walk along it themselves: loops over all other dimensions,
-// and launches of blocks that have rows, or parts of them. Ops whose rows are nests of packs use
-// rows.h.
+// Rows along an axis, for kernels that walk along it themselves: loops over all other dimensions.
+// Ops whose rows are nests of packs use rows.h.
 #ifndef KILN_OP_LINES_H
 #define KILN_OP_LINES_H
 
+#include "ops/launch.h"
 #include "ops/nest.h"
 
 typedef struct op_lines {
@@ -11,19 +11,8 @@ typedef struct op_lines {
     uint64_t rows;
 } op_lines;
 
-typedef struct op_lines_launch {
-    const op_request *request;
-    uint64_t rows;   // for the message
-    uint64_t blocks; // more than a grid has are refused
-    uint64_t parts;  // second dimension of the grid; 0: 1
-    const kiln_arg *args;
-    size_t arg_count;
-    kiln_stream *stream;
-} op_lines_launch;
-
 void op_lines_make(const kiln_view *views, uint32_t count, uint32_t axis, op_lines *out);
-kiln_status op_lines_run(kiln *k, const op_lines_launch *l);
-// `v`, or an element of `instead` as that type, which nobody reads, where `v` has no buffer.
-kiln_arg op_lines_view(kiln_view v, kiln_view instead, kiln_type type);
+// op_launch, with the rows in the message about too many blocks.
+kiln_status op_lines_launch(kiln *k, const op_lines *lines, op_launch_desc l);
 
 #endif

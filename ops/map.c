@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "ops/launch.h"
+
 #define AXES "ops/elementwise/axes.def"
 #include "ops/axes.h"
 
@@ -161,15 +163,7 @@ kiln_status op_map_run(kiln *k, const op_map *m)
     op_set(&r, LONG, packs.is_long);
     op_set(&r, TAIL, packs.argument.rest != 0);
     op_set(&r, FLAT, packs.is_flat);
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, &r, &kernel);
     uint64_t threads = packs.argument.packs + (packs.argument.rest != 0);
-    uint64_t blocks = threads / (THREADS * per) + (threads % (THREADS * per) != 0);
-    return status ? status
-                  : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                    .args = args,
-                                                    .arg_count = views + 3,
-                                                    .stream = m->stream,
-                                                    .overlaps_previous = kernel->overlaps});
+    return op_launch_blocks(k, &r, op_ceil_div(threads, (uint64_t)THREADS * per), args, views + 3,
+                            m->stream);
 }

@@ -1,4 +1,4 @@
-// Views as bits, and launches of many blocks (moved.h).
+// Views as bits, and views over numbers (moved.h).
 #include "ops/moved.h"
 
 kiln_view op_moved_view(kiln_view v)
@@ -25,21 +25,4 @@ kiln_view op_index_view(kiln_view of, uint32_t axis)
     for (uint32_t d = 0; d < of.rank; d++)
         of.strides[d] = d == axis;
     return of;
-}
-
-kiln_status op_moved_launch(kiln *k, const op_request *r, uint64_t blocks, const kiln_arg *args,
-                            size_t count, kiln_stream *stream)
-{
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, r, &kernel);
-    if (!status && blocks > INT32_MAX)
-        return error_set(k, KILN_E_LAUNCH, K6015, "%llu blocks are too many for one launch",
-                         (unsigned long long)blocks);
-    return status ? status
-                  : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                    .args = args,
-                                                    .arg_count = count,
-                                                    .stream = stream,
-                                                    .overlaps_previous = kernel->overlaps});
 }

@@ -11,8 +11,5 @@ kiln_view op_moved_view(kiln_view v);
 // along one dimension. For nests; `of` gives the sizes.
 kiln_view op_number_view(kiln_view of);
 kiln_view op_index_view(kiln_view of, uint32_t axis);
-// One dimension of blocks; more than a grid has are refused.
-kiln_status op_moved_launch(kiln *k, const op_request *r, uint64_t blocks, const kiln_arg *args,
-                            size_t count, kiln_stream *stream);
 
 #endif

@@ -125,6 +125,14 @@ void op_nest_some(const kiln_view *views, uint32_t count, uint32_t dimensions, o
     make_one(out);
 }
 
+uint64_t op_nest_count(const op_nest *n)
+{
+    uint64_t count = 1;
+    for (uint32_t d = 0; d < n->rank; d++)
+        count *= n->sizes[d];
+    return count;
+}
+
 void op_nest_widen(op_nest *n, uint32_t width)
 {
     n->sizes[n->rank - 1] /= width;
@@ -172,19 +180,26 @@ void op_nest_reduce(const kiln_view *views, uint32_t count, uint32_t axes, op_ne
     out->is_of_rows = true;
 }
 
-// Do packs of `width` elements of that view start where they may?
-static bool is_aligned(const op_nest *n, const kiln_view *view, uint32_t v, uint32_t width)
+bool op_nest_is_aligned(const op_nest *n, const kiln_view *view, uint32_t v, uint32_t along,
+                        uint32_t width)
 {
-    size_t bytes = view_element_size(view);
-    int64_t inner = n->strides[v][n->rank - 1];
-    if (inner == 0 || width == 1)
-        return true;
-    if (inner != 1 || (view->buffer->address + view->first * bytes) % (width * bytes))
+    size_t bytes = width * view_element_size(view);
+    if (bytes > 16 || !view_is_aligned(view, bytes))
         return false;
-    for (uint32_t d = 0; d + 1 < n->rank; d++)
-        if (n->strides[v][d] % width)
+    for (uint32_t d = 0; d < n->rank; d++)
+        if (d != along && n->sizes[d] > 1 && n->strides[v][d] % width)
             return false;
     return true;
+}
+
+// Can a view have packs of that width along the innermost loop, or one element for all of a pack?
+static bool has_packs(const op_nest *n, const kiln_view *view, uint32_t v, uint32_t width)
+{
+    uint32_t last = n->rank - 1;
+    int64_t inner = n->strides[v][last];
+    if (inner == 0 || width == 1)
+        return width * view_element_size(view) <= 16;
+    return inner == 1 && op_nest_is_aligned(n, view, v, last, width);
 }
 
 static bool is_possible(const op_nest *n, const kiln_view *views, uint32_t width)
@@ -192,7 +207,7 @@ static bool is_possible(const op_nest *n, const kiln_view *views, uint32_t width
     if ((n->rank > 1 || n->is_of_rows) && n->sizes[n->rank - 1] % width)
         return false;
     for (uint32_t v = 0; v < n->view_count; v++)
-        if (width * view_element_size(&views[v]) > 16 || !is_aligned(n, &views[v], v, width))
+        if (!has_packs(n, &views[v], v, width))
             return false;
     return true;
 }
@@ -251,9 +266,7 @@ kiln_arg op_nest_arg(op_packs *packs, uint32_t loops)
 uint32_t op_nest_spread(kiln *k, const op_nest *nest)
 {
     enum { THREADS = 1 << 18, WIDEST = 16 };
-    uint64_t count = 1;
-    for (uint32_t d = 0; d < nest->rank; d++)
-        count *= nest->sizes[d];
+    uint64_t count = op_nest_count(nest);
     const kiln_device_info *info;
     if (!op_device(k, &info) && info->caps.is_host && !info->caps.is_emulated)
         return nest->rank == 1 ? 1 : WIDEST;
@@ -295,8 +308,8 @@ void op_nest_pack_flat(const op_nest *nest, const kiln_view *views, uint32_t fir
         total *= nest->sizes[d];
     for (uint32_t v = 0; v < nest->view_count; v++) {
         size_t bytes = view_element_size(&views[v]);
-        uint64_t at = views[v].buffer->address + views[v].first * bytes;
-        while (is_flat(nest, v) && (width * bytes > 16 || at % (width * bytes)))
+        while (is_flat(nest, v) &&
+               (width * bytes > 16 || !view_is_aligned(&views[v], width * bytes)))
             width /= 2;
         if (bytes == 2 && width > 8) // kiln/pack.h has no wider ones, also where none is loaded
             width = 8;

@@ -46,6 +46,8 @@ void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, bool is
                   op_nest *out);
 // The loops over the dimensions whose bits are set in `dimensions`; none of those is empty.
 void op_nest_some(const kiln_view *views, uint32_t count, uint32_t dimensions, op_nest *out);
+// The elements of all loops together.
+uint64_t op_nest_count(const op_nest *nest);
 // Makes a step of the innermost loop `width` elements; what is left over is dropped.
 void op_nest_widen(op_nest *nest, uint32_t width);
 // The nest as a kernel's argument: every step of its innermost loop is one, strides are in
@@ -71,6 +73,10 @@ void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);
 // views that are OP_DENSE are as dense as the results; sizes and strides are in elements.
 void op_nest_pack_flat(const op_nest *nest, const kiln_view *views, uint32_t first_result,
                        op_packs *out);
+// Do packs of `width` elements along loop `along` of view v start at multiples of their size, which
+// is at most 16 bytes? That the loop is contiguous and of whole packs is for the caller to check.
+bool op_nest_is_aligned(const op_nest *nest, const kiln_view *view, uint32_t v, uint32_t along,
+                        uint32_t width);
 // Division by a number that does not change: x / size is mul_high(x, magic) >> shift for x below
 // 2^31 and size above 1.
 void op_nest_divide(uint64_t size, uint32_t *magic, uint32_t *shift);

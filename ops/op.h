@@ -118,6 +118,17 @@ typedef enum op_keeper {
 void *op_keep(kiln *k, op_keeper which, void *(*make)(kiln *k), void (*drop)(void *kept));
 // UINT64_MAX when it is more: no buffer is that long.
 uint64_t op_product(uint64_t a, uint64_t b);
+
+static inline uint64_t op_ceil_div(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static inline uint64_t op_min(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 // Checks an operand: a live buffer of `k` that holds elements first … first + count - 1.
 // `op` and `name` are for the message.
 kiln_status op_check_buffer(kiln *k, const char *op, const char *name, const kiln_buffer *b,

@@ -25,11 +25,6 @@ kiln_status op_begin(kiln *k, const char *call, const void *desc)
     return desc ? KILN_OK : op_refuse(k, call, "the description is NULL");
 }
 
-static bool is_there(const op_operand *o)
-{
-    return !(o->is_optional || o->is_column) || o->view->buffer;
-}
-
 // The same elements in the same order?
 static bool is_same(const kiln_view *a, const kiln_view *b)
 {
@@ -52,13 +47,14 @@ kiln_status op_check_operands(kiln *k, const char *call, const op_operand *opera
     if (is_in_place)
         *is_in_place = false;
     for (size_t n = 0; n < count && !status; n++)
-        if (is_there(&operands[n]))
+        if (op_operand_is_there(&operands[n]))
             status = (operands[n].is_result ? view_check_written : view_check)(
                 k, operands[n].view, call, operands[n].name);
     for (size_t n = 0; n < count && !status; n++)
         for (size_t other = 0; other < count && operands[n].is_result && !status; other++) {
             const op_operand *r = &operands[n], *o = &operands[other];
-            if (n == other || (o->is_result && other > n) || !is_there(r) || !is_there(o))
+            if (n == other || (o->is_result && other > n) || !op_operand_is_there(r) ||
+                !op_operand_is_there(o))
                 continue;
             if (is_in_place && o->may_be_replaced && is_same(o->view, r->view))
                 *is_in_place = true;
@@ -72,7 +68,7 @@ kiln_status op_check_operands(kiln *k, const char *call, const op_operand *opera
 kiln_status op_check_type(kiln *k, const char *call, const op_operand *o, kiln_type type)
 {
     kiln_type got = kiln_view_type(*o->view);
-    if (!is_there(o) || got == type)
+    if (!op_operand_is_there(o) || got == type)
         return KILN_OK;
     return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not %s", call, o->name,
                      kiln_type_name(got), kiln_type_name(type));
@@ -81,7 +77,7 @@ kiln_status op_check_type(kiln *k, const char *call, const op_operand *o, kiln_t
 kiln_status op_check_sizes(kiln *k, const char *call, const op_operand *o, const op_operand *like)
 {
     char got[VIEW_TEXT], want[VIEW_TEXT];
-    if (!is_there(o) ||
+    if (!op_operand_is_there(o) ||
         (o->view->rank == like->view->rank &&
          !memcmp(o->view->sizes, like->view->sizes, o->view->rank * sizeof *o->view->sizes)))
         return KILN_OK;

@@ -11,8 +11,9 @@ typedef struct op_types {
     const char *otherwise;
 } op_types;
 
-// As the first operand.
-enum { OP_SAME_TYPE = 1, OP_SAME_SIZES = 2 };
+// What an operand has of the first one: its type; its sizes; its sizes without the axis of a call
+// over rows. Or it is one element, whatever the first one is.
+enum { OP_SAME_TYPE = 1, OP_SAME_SIZES = 2, OP_WITHOUT_AXIS = 4, OP_ONE_ELEMENT = 8 };
 
 typedef struct op_operand {
     const char *name; // for messages
@@ -23,12 +24,17 @@ typedef struct op_operand {
     // Where a result may lie exactly on this operand: each of the operand's elements is read before
     // the result's element with the same index is written.
     bool may_be_replaced;
-    // What op_check_listed looks at: the types that are possible (NULL: any), and what is to be as
-    // in the first operand (OP_SAME_TYPE, OP_SAME_SIZES).
+    // What op_check_listed looks at: the types that are possible (NULL: any), and OP_SAME_TYPE,
+    // OP_SAME_SIZES; op_check_rows at the others, too.
     const op_types *types;
     uint32_t same;
     uint32_t axis; // of the kernel's variants, that says whether it is there (ops/rows.h); 0: none
 } op_operand;
+
+static inline bool op_operand_is_there(const op_operand *o)
+{
+    return !(o->is_optional || o->is_column) || o->view->buffer;
+}
 
 // Is `k` a context, and the description of `call` there?
 kiln_status op_begin(kiln *k, const char *call, const void *desc);

@@ -2,6 +2,7 @@
 // op_planes_run, the last function.
 #include "ops/planes.h"
 
+#include "ops/launch.h"
 #include "ops/moved.h"
 #include "ops/rows.h"
 
@@ -165,7 +166,7 @@ static kiln_status run_combine(kiln *k, const job *j)
                              or_else(p->running_mean, p->mean),
                              or_else(p->running_variance, p->mean),
                              kiln_arg_struct(&a, sizeof a)};
-    return op_moved_launch(k, &r, (j->groups + WARPS - 1) / WARPS, args, COUNT(args), p->stream);
+    return op_launch_blocks(k, &r, (j->groups + WARPS - 1) / WARPS, args, COUNT(args), p->stream);
 }
 
 static kiln_status run_sums(kiln *k, const job *j, bool is_channels)
@@ -194,7 +195,7 @@ static kiln_status run_sums(kiln *k, const job *j, bool is_channels)
     const kiln_arg args[] = {kiln_arg_view(p->workspace), or_else(weight, p->x),
                              or_else(bias, p->x), kiln_arg_view(j->sums),
                              kiln_arg_struct(&a, sizeof a)};
-    return op_moved_launch(k, &r, (a.results + WARPS - 1) / WARPS, args, COUNT(args), p->stream);
+    return op_launch_blocks(k, &r, (a.results + WARPS - 1) / WARPS, args, COUNT(args), p->stream);
 }
 
 // --- checks

@@ -1,6 +1,10 @@
 // How a kernel of rows is launched (rows.h).
 #include "ops/rows.h"
 
+#include "ops/checks.h"
+#include "ops/launch.h"
+#include "rt/memory/view.h"
+
 #define AXIS(id, text, kind, domain) AXIS_##id,
 enum {
 #include "ops/rows_axes.def"
@@ -52,7 +56,7 @@ static uint32_t lanes_of(uint64_t packs, uint64_t rows)
     enum { BESIDE = 3, EACH = 4 };
     uint32_t best = 32;
     for (uint32_t lanes = 16; lanes > 1; lanes /= 2) {
-        uint64_t per = (packs + lanes - 1) / lanes, before = (packs + best - 1) / best;
+        uint64_t per = op_ceil_div(packs, lanes), before = op_ceil_div(packs, best);
         bool is_better = rows * packs >= MANY
                              ? per <= EACH && lanes * (per + BESIDE) < best * (before + BESIDE)
                              : per == 1;
@@ -96,19 +100,18 @@ void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_
         out->lanes = lanes_of(packs, out->rows);
         out->threads = BLOCK;
     } else {
-        out->lanes = out->threads = block_for(packs <= BLOCK ? packs : (packs + aim - 1) / aim);
+        out->lanes = out->threads = block_for(packs <= BLOCK ? packs : op_ceil_div(packs, aim));
     }
-    uint64_t per = (packs + out->lanes - 1) / out->lanes;
+    uint64_t per = op_ceil_div(packs, out->lanes);
     bool is_kept = per <= MOST_PER || kept * per * out->packs.width <= MOST_KEPT;
     out->per = is_kept && !is_across(&nest) ? (uint32_t)per : 0;
     out->is_whole = out->per && packs % out->lanes == 0;
-    uint64_t together = out->threads / out->lanes;
-    out->blocks = (out->rows + together - 1) / together;
+    out->blocks = op_ceil_div(out->rows, out->threads / out->lanes);
 }
 
 void op_rows_set(const op_rows *rows, kiln_type type, bool is_in_place, op_request *r)
 {
-    op_set(r, T, type == KILN_BF16 ? 0 : type == KILN_F16 ? 1 : 2);
+    op_set(r, T, op_type_float_axis(type));
     op_set(r, INNER, rows->inner);
     op_set(r, V, rows->packs.width);
     op_set(r, IN_PLACE, is_in_place);
@@ -124,24 +127,14 @@ void op_rows_set(const op_rows *rows, kiln_type type, bool is_in_place, op_reque
 kiln_status op_rows_launch(kiln *k, const op_rows *rows, const op_request *r, const kiln_arg *args,
                            size_t count, kiln_stream *stream)
 {
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, r, &kernel);
-    if (!status && rows->blocks > INT32_MAX)
-        return error_set(k, KILN_E_LAUNCH, K6015, "%llu rows are too many for one launch",
-                         (unsigned long long)rows->rows);
-    if (status)
-        return status;
-    uint64_t blocks = rows->blocks;
-    if (rows->takes_several) {
-        uint64_t rounds = (blocks + kernel->resident - 1) / kernel->resident;
-        blocks = (blocks + rounds - 1) / rounds;
-    }
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                           .args = args,
-                                                           .arg_count = count,
-                                                           .shared_bytes = kernel->shared_bytes,
-                                                           .stream = stream,
-                                                           .overlaps_previous = kernel->overlaps});
+    return op_launch(k, &(op_launch_desc){.request = r,
+                                          .blocks = rows->blocks,
+                                          .is_resident = rows->takes_several,
+                                          .units = "rows",
+                                          .unit_count = rows->rows,
+                                          .args = args,
+                                          .arg_count = count,
+                                          .stream = stream});
 }
 
 kiln_status op_rows_check(kiln *k, const char *call, const op_operand *o, size_t count,
@@ -152,26 +145,13 @@ kiln_status op_rows_check(kiln *k, const char *call, const op_operand *o, size_t
         return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
                          "%s: '%s' is %s; bf16, f16 and f32 are possible", call, o->name,
                          kiln_type_name(type));
-    if (axis >= o->view->rank)
-        return op_refuse(k, call, "axis %u of '%s', which has %u dimensions", axis, o->name,
-                         o->view->rank);
-    kiln_status status = KILN_OK;
+    kiln_status status = op_check_axis(k, call, o, axis);
     for (size_t n = 1; n < count && !status; n++)
         status = op_check_type(k, call, &o[n], type);
     return status;
 }
 
 // --- calls
-// One dimension, as long as the axis.
-static kiln_status check_column(kiln *k, const char *call, const op_operand *o, uint64_t size)
-{
-    const kiln_view *v = o->view;
-    if (!v->buffer || (v->rank == 1 && v->sizes[0] == size))
-        return KILN_OK;
-    return op_refuse(k, call, "'%s' is not one dimension of %llu", o->name,
-                     (unsigned long long)size);
-}
-
 kiln_status op_rows_begin(kiln *k, op_rows_call *c)
 {
     const op_operand *o = c->operands;
@@ -179,10 +159,22 @@ kiln_status op_rows_begin(kiln *k, op_rows_call *c)
     if (!status)
         status = op_rows_check(k, c->name, o, c->count, c->axis);
     for (size_t n = 1; n < c->count && !status; n++)
-        status = o[n].is_column ? check_column(k, c->name, &o[n], o->view->sizes[c->axis])
+        status = o[n].is_column ? op_check_column(k, c->name, &o[n], o->view->sizes[c->axis])
                                 : op_check_sizes(k, c->name, &o[n], o);
     c->is_empty = !status && !kiln_view_count(*o->view);
     return status;
+}
+
+bool op_rows_is_dense(const op_rows_call *c)
+{
+    bool all = kiln_view_count(*c->operands->view) <= INT32_MAX;
+    for (uint32_t n = 0; n < c->count && all; n++) {
+        const op_operand *o = &c->operands[n];
+        if (o->view->buffer)
+            all = o->is_column ? kiln_view_stride(*o->view, 0) == 1
+                               : kiln_view_is_dense(*o->view) && view_is_aligned(o->view, 16);
+    }
+    return all;
 }
 
 // A column for every row of x.
@@ -221,7 +213,7 @@ uint32_t op_rows_plan_columns(op_rows_call *c)
         width /= 2;
     r->threads = r->lanes = THREADS;
     r->is_across = r->is_whole = false;
-    r->blocks = (packs + width - 1) / width;
+    r->blocks = op_ceil_div(packs, width);
     r->per = 1;
     return width;
 }

@@ -49,6 +49,9 @@ typedef struct op_rows_call {
 
 // Checks the operands.
 kiln_status op_rows_begin(kiln *k, op_rows_call *c);
+// For kernels of rows that follow one another in memory: are there fewer than 2^31 elements, is
+// every operand dense, and does each but the columns start at a multiple of 16 bytes?
+bool op_rows_is_dense(const op_rows_call *c);
 // The first `views` operands are the kernel's; x stands in for one that is missing. Sets the axes
 // that operands name. `aim` and `kept` as above.
 void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t views, uint32_t aim,

@@ -229,13 +229,14 @@ static kiln_status sort(kiln *k, const plan *p, const op_scatter *s, const work 
                               .stream = s->stream};
     kiln_status status = KILN_OK;
     if (p->count)
-        status = op_moved_launch(k, &r, op_over(p->count, THREADS), first, COUNT(first), s->stream);
+        status =
+            op_launch_blocks(k, &r, op_ceil_div(p->count, THREADS), first, COUNT(first), s->stream);
     if (!status && p->count)
         status = op_sort_keys(k, &d, key_digits(p));
     starts.program = &starts_of;
     return status ? status
-                  : op_moved_launch(k, &starts, op_over(p->row_count + 1, THREADS), last,
-                                    COUNT(last), s->stream);
+                  : op_launch_blocks(k, &starts, op_ceil_div(p->row_count + 1, THREADS), last,
+                                     COUNT(last), s->stream);
 }
 
 static kiln_status run_rows(kiln *k, plan *p, const op_scatter *s, kiln_arg starts, kiln_arg order)
@@ -272,7 +273,7 @@ static kiln_status run_rows(kiln *k, plan *p, const op_scatter *s, kiln_arg star
                              kiln_arg_view(views[OUT]),
                              op_walk_arg(&packs),
                              kiln_arg_struct(&p->r, sizeof p->r)};
-    return op_moved_launch(k, &r, op_over(threads, THREADS), args, COUNT(args), s->stream);
+    return op_launch_blocks(k, &r, op_ceil_div(threads, THREADS), args, COUNT(args), s->stream);
 }
 
 kiln_status op_scatter_workspace(kiln *k, const char *call, const op_scatter *s, uint64_t *elements)

@@ -50,7 +50,7 @@ static kiln_view part(op_sorting *j, kiln_type type, uint64_t elements)
                    .type = type,
                    .rank = 1,
                    .sizes = {elements}};
-    j->used += op_over(elements * size, 8) * 8;
+    j->used += op_ceil_div(elements * size, 8) * 8;
     return v;
 }
 
@@ -72,12 +72,12 @@ static kiln_status launch(kiln *k, const op_sorting *j, op_request *r, kiln_arg 
         args[nest_at] = op_walk_arg(&packs);
         args[nest_at + 1] = kiln_arg_struct(&j->row, sizeof j->row);
     }
-    return op_lines_run(k, &(op_lines_launch){.request = r,
-                                              .rows = j->lines.rows,
-                                              .blocks = blocks,
-                                              .args = args,
-                                              .arg_count = arg_count,
-                                              .stream = j->stream});
+    return op_lines_launch(k, &j->lines,
+                           (op_launch_desc){.request = r,
+                                            .blocks = blocks,
+                                            .args = args,
+                                            .arg_count = arg_count,
+                                            .stream = j->stream});
 }
 
 // A view that nobody reads where there is none.
@@ -85,7 +85,7 @@ static kiln_arg maybe(const op_sorting *j, kiln_view v, kiln_type type)
 {
     if (v.buffer && v.type != type)
         v.type = type; // of the same size
-    return op_lines_view(v, j->x, type);
+    return op_launch_view(v, j->x, type);
 }
 
 typedef struct ends { // the results' arguments, in the kernels' order
@@ -110,12 +110,12 @@ static kiln_status sort_short(kiln *k, const op_sorting *j)
     op_request r = {.program = &short_rows};
     op_set(&r, LENGTH, length);
     return launch(k, j, &r, args, COUNT(args), 5,
-                  op_over(j->lines.rows, length > 512 ? 1 : 512 / length));
+                  op_ceil_div(j->lines.rows, length > 512 ? 1 : 512 / length));
 }
 
 static kiln_status sort_long(kiln *k, op_sorting *j, bool is_dry)
 {
-    uint64_t elements = j->lines.rows * j->row.count, tiles = op_over(j->row.count, tile_of(j));
+    uint64_t elements = j->lines.rows * j->row.count, tiles = op_ceil_div(j->row.count, tile_of(j));
     kiln_view none = {.buffer = NULL}, keys[2] = {none, none}, places[2] = {none, none}; // in turn
     for (uint64_t n = 0; n < 2 && n + 1 < j->digits; n++) {
         keys[n] = part(j, j->key, elements);
@@ -171,7 +171,7 @@ static kiln_status select_long(kiln *k, op_sorting *j, bool is_dry)
     kiln_view keys[2], places[2];
     uint64_t whole = j->row.count;
     for (uint32_t level = 0; level < 2; level++) { // the first two are the largest
-        uint64_t tiles = op_over(whole, tile), last = whole - (tiles - 1) * tile;
+        uint64_t tiles = op_ceil_div(whole, tile), last = whole - (tiles - 1) * tile;
         sizes[level] = (tiles - 1) * wanted + (last < wanted ? last : wanted);
         keys[level] = part(j, j->key, j->lines.rows * sizes[level]);
         places[level] = part(j, KILN_U32, j->lines.rows * sizes[level]);
@@ -180,7 +180,7 @@ static kiln_status select_long(kiln *k, op_sorting *j, bool is_dry)
     ends e = ends_of(j);
     kiln_status status = KILN_OK;
     for (uint32_t level = 0; !status && !is_dry; level++) {
-        uint64_t tiles = op_over(j->row.count, tile), last = j->row.count - (tiles - 1) * tile;
+        uint64_t tiles = op_ceil_div(j->row.count, tile), last = j->row.count - (tiles - 1) * tile;
         struct {
             uint32_t tiles, wanted;
             uint64_t next;
@@ -252,7 +252,7 @@ kiln_status op_sorting_run_backward(kiln *k, const op_sorting *j)
     kiln_status status = KILN_OK;
     for (uint32_t zero = j->row.results < j->row.count; !status; zero--) {
         op_request r = {.program = &backward};
-        uint64_t tiles = op_over(zero ? j->row.count : j->row.results, THREADS);
+        uint64_t tiles = op_ceil_div(zero ? j->row.count : j->row.results, THREADS);
         kiln_arg args[6] = {kiln_arg_view(j->out), kiln_arg_view(j->index), kiln_arg_view(j->x)};
         args[5] = kiln_arg_i64(KILN_U32, (int64_t)tiles);
         op_set(&r, ZERO, zero);

@@ -1,8 +1,6 @@
 // From views to packs and a launch (walk.h).
 #include "ops/walk.h"
 
-#include "ops/moved.h"
-
 void op_walk_make(const kiln_view *views, uint32_t count, op_walk how, op_packs *out)
 {
     op_nest nest;
@@ -34,5 +32,5 @@ kiln_status op_walk_launch(kiln *k, const op_request *r, const op_packs *packs, 
                            const kiln_arg *args, size_t count, kiln_stream *stream)
 {
     uint64_t each = (uint64_t)WALK_THREADS * per;
-    return op_moved_launch(k, r, (packs->argument.packs + each - 1) / each, args, count, stream);
+    return op_launch_blocks(k, r, op_ceil_div(packs->argument.packs, each), args, count, stream);
 }

@@ -4,6 +4,7 @@
 #ifndef KILN_OP_WALK_H
 #define KILN_OP_WALK_H
 
+#include "ops/launch.h"
 #include "ops/nest.h"
 
 enum { WALK_THREADS = 256 }; // of a block of such a kernel

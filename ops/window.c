@@ -1,6 +1,7 @@
 // Sizes, steps and checks of windows (window.h).
 #include "ops/window.h"
 
+#include "ops/launch.h"
 #include "rt/memory/view.h"
 
 enum { ARGUMENTS = 5 };
@@ -83,19 +84,15 @@ kiln_status op_window_launch(kiln *k, const char *call, const op_request *r, con
                              kiln_stream *stream)
 {
     kiln_arg args[ARGUMENTS];
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, r, &kernel);
     for (uint32_t n = 0; n < count; n++)
         args[n] = kiln_arg_view(*views[n]);
     args[count] = kiln_arg_struct(w, sizeof *w);
-    if (!status && blocks > INT32_MAX)
-        return error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu results are too many for one launch",
-                         call, (unsigned long long)w->count);
-    return status ? status
-                  : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                    .args = args,
-                                                    .arg_count = count + 1,
-                                                    .stream = stream,
-                                                    .overlaps_previous = kernel->overlaps});
+    return op_launch(k, &(op_launch_desc){.request = r,
+                                          .blocks = blocks,
+                                          .call = call,
+                                          .units = "results",
+                                          .unit_count = w->count,
+                                          .args = args,
+                                          .arg_count = count + 1,
+                                          .stream = stream});
 }

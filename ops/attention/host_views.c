@@ -243,7 +243,7 @@ static const char *obstacle_of(const tensor *t)
     size_t size = view_element_size(v);
     if (by.column != 1)
         return "its rows are not contiguous";
-    if ((v->buffer->address + v->first * size) % 16 || v->first * size % v->buffer->elem_size)
+    if (!view_is_aligned(v, 16) || v->first * size % v->buffer->elem_size)
         return "its first element is not at a multiple of 16 bytes";
     for (int n = 0; n < 3; n++) {
         if (v->sizes[n] == 1)

@@ -336,7 +336,7 @@ static kiln_status check_kernel(kiln *k, const conv_job *j, const kiln_view *wor
                     kiln_view_count(*workspace) < needed))
         status = op_refuse(k, j->call, "'workspace' must be dense f32 with %llu elements",
                            (unsigned long long)needed);
-    if (!status && (workspace->buffer->address + workspace->first * 4) % 16)
+    if (!status && !view_is_aligned(workspace, 16))
         status = op_refuse(k, j->call, "'workspace' does not begin at a multiple of 16 bytes");
     for (uint32_t n = 0; n < count && !status; n++)
         if (operands[n].view->buffer && kiln_view_overlaps(*workspace, *operands[n].view))

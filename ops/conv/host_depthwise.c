@@ -3,6 +3,9 @@
 // results are cut into strips, and the launches. Start reading at conv_depthwise_slide.
 #include "ops/conv/host_conv.h"
 
+#include "ops/launch.h"
+#include "rt/memory/view.h"
+
 #define AXES "ops/conv/axes_depthwise.def"
 #include "ops/axes.h"
 static const op_program strips_program = OP_PROGRAM("ops/conv/depthwise_strips.c", "conv_strips"),
@@ -27,11 +30,6 @@ typedef struct plan {
     uint32_t blocks, parts; // of the weights' gradient: blocks of channels, parts of the places
 } plan;
 
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 uint32_t conv_depthwise_width(kiln_type type, const kiln_view *a, const int64_t a_steps[5],
                               const kiln_view *b, const int64_t b_steps[5])
 {
@@ -41,10 +39,8 @@ uint32_t conv_depthwise_width(kiln_type type, const kiln_view *a, const int64_t 
     uint32_t width = 16 / (uint32_t)size;
     for (uint32_t n = 0; n < 2; n++)
         while (width > 1) {
-            bool is_right =
-                steps[n][1] == 1 && views[n]->sizes[1] % width == 0 &&
-                (views[n]->buffer->address + views[n]->first * size) % (width * size) == 0 &&
-                steps[n][0] % width == 0;
+            bool is_right = steps[n][1] == 1 && views[n]->sizes[1] % width == 0 &&
+                            view_is_aligned(views[n], width * size) && steps[n][0] % width == 0;
             for (uint32_t d = 2; d < 5; d++)
                 is_right = is_right && steps[n][d] % width == 0;
             if (is_right)
@@ -97,8 +93,8 @@ static void cut(plan *p, uint32_t size, uint32_t most, bool is_inverse, bool to_
     p->s.shift = is_inverse && p->stride > 1 ? p->w.pad[d] % p->stride : 0;
     p->s.length =
         (uint32_t)(p->s.spread *
-                   ceil_div(ceil_div((uint64_t)p->w.to_space[d] + p->s.shift, p->s.spread),
-                            p->pixels));
+                   op_ceil_div(op_ceil_div((uint64_t)p->w.to_space[d] + p->s.shift, p->s.spread),
+                               p->pixels));
 }
 
 // Packs of channels of a block: about 128 bytes, and few that are in vain.
@@ -108,7 +104,7 @@ static uint32_t packs_of(const plan *p, uint32_t size)
     uint32_t packs = p->w.channels / p->width, wanted = BYTES / (p->width * size), best = 0;
     uint64_t least = UINT64_MAX;
     for (uint32_t n = wanted < MOST ? wanted : MOST; n <= 2 * wanted && n <= MOST; n++) {
-        uint64_t waste = ceil_div(packs, n) * THREADS / (THREADS / n); // threads for a strip
+        uint64_t waste = op_ceil_div(packs, n) * THREADS / (THREADS / n); // threads for a strip
         if (waste < least) {
             least = waste;
             best = n;
@@ -158,7 +154,7 @@ static uint64_t strip_count(const plan *p)
     const op_window *w = &p->w;
     uint64_t count = w->batch / w->to_space[p->along] * p->s.length;
     return p->is_last ? count
-                      : count / w->to_space[2] * ceil_div(w->to_space[2], p->wide) * w->channels;
+                      : count / w->to_space[2] * op_ceil_div(w->to_space[2], p->wide) * w->channels;
 }
 
 // Two columns where there are enough of them, and registers.
@@ -215,12 +211,12 @@ kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, co
     kiln_status status = op_kernel_get(k, &r, &kernel);
     if (status)
         return status;
-    uint64_t blocks = ceil_div(p.w.count, THREADS), across = 1;
+    uint64_t blocks = op_ceil_div(p.w.count, THREADS), across = 1;
     if (p.is_last) {
-        across = ceil_div(w->channels / p.width, p.s.packs);
-        blocks = ceil_div(p.w.count, THREADS / p.s.packs);
+        across = op_ceil_div(w->channels / p.width, p.s.packs);
+        blocks = op_ceil_div(p.w.count, THREADS / p.s.packs);
         uint64_t turns = blocks * across / (WAVES * (kernel->resident ? kernel->resident : 1));
-        blocks = ceil_div(blocks, turns ? turns : 1);
+        blocks = op_ceil_div(blocks, turns ? turns : 1);
     }
     if (blocks > INT32_MAX || across > UINT16_MAX)
         return error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu results are too many for one launch",
@@ -263,14 +259,14 @@ static bool plan_weights(const conv_job *j, const kiln_view *large, const kiln_v
     p->blocks = p->w.channels;
     if (p->is_last) {
         rows = (p->lines > 1 ? THREADS / 2 : THREADS) / p->s.packs;
-        p->blocks = (uint32_t)ceil_div(p->w.channels / p->width, p->s.packs);
+        p->blocks = (uint32_t)op_ceil_div(p->w.channels / p->width, p->s.packs);
     }
-    uint64_t parts = BLOCKS / (p->blocks * lines), most = ceil_div(count, rows * LEAST);
+    uint64_t parts = BLOCKS / (p->blocks * lines), most = op_ceil_div(count, rows * LEAST);
     parts = parts ? parts : 1;
     most = most < MOST_PARTS ? most : MOST_PARTS;
-    p->w.batch = ceil_div(count, parts < most ? parts : most);
+    p->w.batch = op_ceil_div(count, parts < most ? parts : most);
     p->w.count = count;
-    p->parts = (uint32_t)ceil_div(count, p->w.batch);
+    p->parts = (uint32_t)op_ceil_div(count, p->w.batch);
     return p->blocks <= (p->is_last ? UINT16_MAX : INT32_MAX);
 }
 
@@ -285,18 +281,10 @@ static kiln_status add_parts(kiln *k, const conv_job *j, const plan *p)
     enum { EACH = 32 }; // weights of a block
     op_request r = {.program = &join};
     op_set(&r, T, conv_type_axis(j->type));
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, &r, &kernel);
     const kiln_arg args[] = {kiln_arg_view(j->workspace), kiln_arg_view(*j->weight.view),
                              kiln_arg_struct(&p->w, sizeof p->w), kiln_arg_i64(KILN_U32, p->parts)};
-    uint64_t blocks = ceil_div(kiln_view_count(*j->weight.view), EACH);
-    return status ? status
-                  : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                    .args = args,
-                                                    .arg_count = COUNT(args),
-                                                    .stream = j->stream,
-                                                    .overlaps_previous = kernel->overlaps});
+    uint64_t blocks = op_ceil_div(kiln_view_count(*j->weight.view), EACH);
+    return op_launch_blocks(k, &r, blocks, args, COUNT(args), j->stream);
 }
 
 kiln_status conv_depthwise_weights(kiln *k, const conv_job *j, const kiln_view *large,

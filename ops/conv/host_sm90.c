@@ -5,6 +5,8 @@
 
 #include "ops/conv/host_conv.h"
 
+#include "rt/memory/view.h"
+
 #define AXES "ops/conv/axes_sm90.def"
 #include "ops/axes.h"
 static const op_program implicit = OP_PROGRAM("ops/conv/implicit_sm90.c", "conv_sm90"),
@@ -33,11 +35,6 @@ typedef struct problem {
     uint32_t first, phases_in_all, count; // phases: the first one, all, those of this launch
     phase phases[PHASES];
 } problem;
-
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 // Steps of the copy engine: forward, and multiples of 16 bytes.
 static bool has_steps(const int64_t steps[5], const uint32_t space[WINDOW_SPACE], uint64_t batch)
@@ -116,7 +113,7 @@ static const char *problem_of(kiln *k, const conv_job *j, bool is_inverse, uint3
     w->per_group = w->channels / j->groups;
     w->terms = (uint32_t)from->sizes[1] / j->groups;
     p->all_taps = w->taps[H] * w->taps[W];
-    p->blocks = (uint32_t)ceil_div(w->terms, K_TILE);
+    p->blocks = (uint32_t)op_ceil_div(w->terms, K_TILE);
     p->images = (uint32_t)to->sizes[0];
     if (j->space > 2 || !p->all_taps)
         return "there are more than two dimensions of space, or no taps";
@@ -124,7 +121,7 @@ static const char *problem_of(kiln *k, const conv_job *j, bool is_inverse, uint3
         return "the channels of several groups are not multiples of 64";
     if (!has_steps(w->from, w->from_space, from->sizes[0]) || w->to[1] != 1)
         return "channels of a tensor do not start at multiples of 16 bytes";
-    p->is_loose = w->per_group % GRANULE || (to->buffer->address + to->first * 2) % 16 ||
+    p->is_loose = w->per_group % GRANULE || !view_is_aligned(to, 16) ||
                   !has_steps(w->to, w->to_space, to->sizes[0]);
     if (from->sizes[0] > INT32_MAX || w->batch > INT32_MAX)
         return "there are too many places";
@@ -173,17 +170,17 @@ static void pick_box(const problem *p, plan *t)
     uint32_t to_w = most_places(p, W), to_h = most_places(p, H);
     uint64_t best = UINT64_MAX;
     for (uint32_t x = 1; x <= CUTS && x <= to_w; x++) {
-        uint32_t columns = (uint32_t)ceil_div(to_w, x);
+        uint32_t columns = (uint32_t)op_ceil_div(to_w, x);
         if (columns > t->m || columns * w->stride[W] > MOST_BOX)
             continue;
         for (uint32_t y = 1; y <= to_h; y++) {
-            uint32_t rows = (uint32_t)ceil_div(to_h, y);
+            uint32_t rows = (uint32_t)op_ceil_div(to_h, y);
             if (columns * rows > t->m || rows * w->stride[H] > MOST_BOX)
                 continue;
             uint32_t deep = t->m / (columns * rows);
             deep = deep > p->images ? p->images : deep > MOST_BOX ? MOST_BOX : deep;
             uint64_t tiles =
-                ceil_div(to_w, columns) * ceil_div(to_h, rows) * ceil_div(p->images, deep);
+                op_ceil_div(to_w, columns) * op_ceil_div(to_h, rows) * op_ceil_div(p->images, deep);
             if (tiles < best) {
                 best = tiles;
                 t->box[0] = columns;
@@ -219,17 +216,17 @@ static bool fits_patches(const problem *p)
 
 static uint32_t tiles_c(const problem *p, const plan *t)
 {
-    return (uint32_t)ceil_div(p->w.per_group, t->n);
+    return (uint32_t)op_ceil_div(p->w.per_group, t->n);
 }
 
 static uint64_t tiles_of(const problem *p, const plan *t, const phase *f)
 {
     uint32_t columns = t->has_patches ? PATCH : t->box[0],
              rows = t->has_patches ? PATCH : t->box[1];
-    uint64_t places = ceil_div(f->to_space[W], columns) * ceil_div(f->to_space[H], rows);
-    uint64_t tiles = t->has_patches ? ceil_div(p->images * places, t->m / 64)
-                                    : places * ceil_div(p->images, t->box[2]);
-    return ceil_div(tiles, t->loaders) * t->loaders * tiles_c(p, t);
+    uint64_t places = op_ceil_div(f->to_space[W], columns) * op_ceil_div(f->to_space[H], rows);
+    uint64_t tiles = t->has_patches ? op_ceil_div(p->images * places, t->m / 64)
+                                    : places * op_ceil_div(p->images, t->box[2]);
+    return op_ceil_div(tiles, t->loaders) * t->loaders * tiles_c(p, t);
 }
 
 static uint64_t all_tiles(const problem *p, const plan *t)
@@ -277,9 +274,9 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
     };
     uint64_t products = t->m / 64 * t->n * 2, blocks = all_tiles(p, t) * p->groups;
     uint64_t room = t->loaders > 1 ? conv_sm90_room(multiprocessors, t->loaders) : multiprocessors;
-    uint64_t waves = ceil_div(blocks * t->share, room), rate = rate_of(p, t, waves);
+    uint64_t waves = op_ceil_div(blocks * t->share, room), rate = rate_of(p, t, waves);
     uint64_t store = t->m * t->n * 2 / STORED; // hidden behind the other block of two
-    uint64_t all = ceil_div(waves, t->resident) * store, end = 0, at = 0;
+    uint64_t all = op_ceil_div(waves, t->resident) * store, end = 0, at = 0;
     // The tiles of the first multiprocessor, which has the longest.
     for (uint32_t n = 0; n < p->count; n++) {
         const phase *f = &p->phases[n];
@@ -289,7 +286,7 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
         uint64_t loads = rows * 128 / rate, step = products > loads ? products : loads;
         end += tiles_of(p, t, f) * p->groups * t->share;
         for (; at < end; at += room)
-            all += ceil_div(f->steps, t->share) * step + BEGIN / t->resident +
+            all += op_ceil_div(f->steps, t->share) * step + BEGIN / t->resident +
                    (t->loaders > 1 ? MEET : 0);
     }
     if (t->share > 1)
@@ -477,8 +474,8 @@ static conv_shape shape_of(const problem *p, const plan *t, int64_t bias_step)
         const phase *f = &p->phases[n];
         s.tiles += (uint32_t)tiles_of(p, t, f);
         s.phases[n] = (conv_phase){.end = s.tiles,
-                                   .tiles_w = (uint32_t)ceil_div(f->to_space[W], columns),
-                                   .tiles_h = (uint32_t)ceil_div(f->to_space[H], rows),
+                                   .tiles_w = (uint32_t)op_ceil_div(f->to_space[W], columns),
+                                   .tiles_h = (uint32_t)op_ceil_div(f->to_space[H], rows),
                                    .to_w = f->to_space[W],
                                    .to_h = f->to_space[H],
                                    .taps_w = f->taps[W],

@@ -3,6 +3,7 @@
 // direct.c. Start reading at conv_tensor_slide.
 #include "ops/conv/host_conv.h"
 
+#include "ops/launch.h"
 #include "rt/memory/view.h"
 
 #define AXES "ops/conv/axes_tensor.def"
@@ -13,11 +14,6 @@ static const op_program implicit = OP_PROGRAM("ops/conv/implicit.c", "conv_impli
                         weights_add = OP_PROGRAM("ops/conv/weights_add.c", "conv_weights_add");
 
 enum { GRANULE = 8 }; // elements of a copy
-
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 // --- when
 static bool is_wanted(kiln *k, const conv_job *j)
@@ -32,7 +28,7 @@ bool conv_is_granular(const kiln_view *v)
 {
     int64_t strides[KILN_MAX_RANK];
     view_strides(v, strides);
-    bool is_right = strides[1] == 1 && (v->buffer->address + v->first * 2) % (2 * GRANULE) == 0;
+    bool is_right = strides[1] == 1 && view_is_aligned(v, 2 * GRANULE);
     for (uint32_t d = 0; d < v->rank; d++)
         is_right = is_right && (d == 1 || v->sizes[d] == 1 || strides[d] % GRANULE == 0);
     return is_right;
@@ -114,7 +110,7 @@ static kiln_view packed_order(const conv_job *j, bool is_inverse)
 
 static bool is_packed(const kiln_view *v)
 {
-    return kiln_view_is_dense(*v) && (v->buffer->address + v->first * 2) % (2 * GRANULE) == 0;
+    return kiln_view_is_dense(*v) && view_is_aligned(v, 2 * GRANULE);
 }
 
 // --- windows of one element: a matrix product, [places, channels] times weights
@@ -210,10 +206,10 @@ static kiln_view flat_view(const kiln_view *matrix)
 static bool is_short(const kiln_matmul_desc *product)
 {
     enum { FULL = 132, LONG = 1024 };
-    uint64_t columns = ceil_div(product->out.sizes[1], 128), places = product->out.sizes[0],
-             tiles = ceil_div(places, 64) * columns;
+    uint64_t columns = op_ceil_div(product->out.sizes[1], 128), places = product->out.sizes[0],
+             tiles = op_ceil_div(places, 64) * columns;
     return product->a.sizes[1] >= LONG && tiles <= FULL && tiles > FULL / 2 &&
-           ceil_div(places, 128) * columns <= FULL / 2;
+           op_ceil_div(places, 128) * columns <= FULL / 2;
 }
 
 // False: one is not possible.
@@ -289,16 +285,17 @@ static void pick_tile(const op_window *w, uint32_t groups, uint32_t *m, uint32_t
 {
     enum { FULL = 132 };
     *m = *n = 128;
-    if (w->per_group <= 64 || ceil_div(w->batch, 128) * ceil_div(w->per_group, 128) * groups < FULL)
+    if (w->per_group <= 64 ||
+        op_ceil_div(w->batch, 128) * op_ceil_div(w->per_group, 128) * groups < FULL)
         *n = 64;
-    if (ceil_div(w->batch, 128) * ceil_div(w->per_group, *n) * groups < FULL)
+    if (op_ceil_div(w->batch, 128) * op_ceil_div(w->per_group, *n) * groups < FULL)
         *m = *n = 64;
 }
 
 static bool is_paired(const kiln_view *to, const op_window *w)
 {
-    bool is_even = w->to[1] == 1 && w->per_group % 2 == 0 &&
-                   (to->buffer->address + to->first * 2) % 4 == 0 && w->to[0] % 2 == 0;
+    bool is_even =
+        w->to[1] == 1 && w->per_group % 2 == 0 && view_is_aligned(to, 4) && w->to[0] % 2 == 0;
     for (uint32_t d = 2; d < 5; d++)
         is_even = is_even && w->to[d] % 2 == 0;
     return is_even;
@@ -335,24 +332,21 @@ static kiln_status launch(kiln *k, const conv_job *j, bool is_inverse, const kil
     op_set(&r, BN, tile_n);
     op_set(&r, PAIRS, is_paired(to, &w));
     op_set(&r, DIVIDES, divides);
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, &r, &kernel);
-    uint64_t blocks = ceil_div(w.batch, tile_m) * ceil_div(w.per_group, tile_n);
-    if (!status && (blocks > INT32_MAX || j->groups > 65535))
-        status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
-                           j->call, (unsigned long long)blocks);
-    if (status)
-        return status;
+    uint64_t blocks = op_ceil_div(w.batch, tile_m) * op_ceil_div(w.per_group, tile_n);
     kiln_arg args[5] = {kiln_arg_view(*from), kiln_arg_view(*weight), kiln_arg_view(*to)};
     uint32_t count = 3;
     if (has_bias)
         args[count++] = kiln_arg_view(*j->bias.view);
     args[count++] = kiln_arg_struct(&w, sizeof w);
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups},
-                                                           .shared_bytes = kernel->shared_bytes,
-                                                           .args = args,
-                                                           .arg_count = count,
-                                                           .stream = j->stream});
+    return op_launch(k, &(op_launch_desc){.request = &r,
+                                          .blocks = blocks,
+                                          .parts = j->groups,
+                                          .call = j->call,
+                                          .units = "tiles",
+                                          .unit_count = blocks,
+                                          .args = args,
+                                          .arg_count = count,
+                                          .stream = j->stream});
 }
 
 kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool *is_done)
@@ -428,11 +422,11 @@ static split split_of(const conv_job *j, const kiln_view *small)
     uint64_t places = kiln_view_count(*small) / small->sizes[1];
     split s = {.tile_m = channels <= 64 ? 64 : 128};
     s.tile_n = s.tile_m;
-    uint64_t tiles = ceil_div(channels, s.tile_m) * ceil_div(length, s.tile_n) * j->groups;
-    uint64_t most = ceil_div(places, LEAST), chunks = ceil_div(BLOCKS, tiles);
+    uint64_t tiles = op_ceil_div(channels, s.tile_m) * op_ceil_div(length, s.tile_n) * j->groups;
+    uint64_t most = op_ceil_div(places, LEAST), chunks = op_ceil_div(BLOCKS, tiles);
     chunks = chunks < most ? chunks : most;
-    s.chunk = ceil_div(ceil_div(places, chunks ? chunks : 1), STEP) * STEP;
-    s.chunks = (uint32_t)ceil_div(places, s.chunk ? s.chunk : 1);
+    s.chunk = op_ceil_div(op_ceil_div(places, chunks ? chunks : 1), STEP) * STEP;
+    s.chunks = (uint32_t)op_ceil_div(places, s.chunk ? s.chunk : 1);
     s.elements = s.chunks * kiln_view_count(*w);
     return s;
 }
@@ -492,18 +486,10 @@ static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t parts, conv_we
     uint64_t elements = kiln_view_count(*j->weight.view);
     op_request r = {.program = &weights_add};
     op_set(&r, T_TEXT, j->type == KILN_F16);
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, &r, &kernel);
     const kiln_arg args[] = {
         kiln_arg_view(j->workspace), kiln_arg_view(*to), kiln_arg_i64(KILN_U32, parts),
         kiln_arg_i64(KILN_U64, (int64_t)elements), kiln_arg_struct(&s, sizeof s)};
-    return status ? status
-                  : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)ceil_div(elements, EACH)},
-                                                    .args = args,
-                                                    .arg_count = COUNT(args),
-                                                    .stream = j->stream,
-                                                    .overlaps_previous = kernel->overlaps});
+    return op_launch_blocks(k, &r, op_ceil_div(elements, EACH), args, COUNT(args), j->stream);
 }
 
 // `to` are the weights; those of the job may have more channels.
@@ -555,7 +541,7 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
     w.per_group = (uint32_t)(small->sizes[1] / j->groups);
     w.terms = (uint32_t)(large->sizes[1] / j->groups);
     uint64_t length = kiln_view_count(*j->weight.view) / j->weight.view->sizes[0];
-    uint64_t blocks = ceil_div(w.per_group, s.tile_m) * ceil_div(length, s.tile_n);
+    uint64_t blocks = op_ceil_div(w.per_group, s.tile_m) * op_ceil_div(length, s.tile_n);
     op_request r = {.program = &implicit_weights};
     op_set(&r, T, j->type == KILN_F16);
     op_set(&r, SPACE, j->space);

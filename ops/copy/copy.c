@@ -3,6 +3,7 @@
 // (ops/map.h); several are parts of launches of parts.c, up to eight each.
 #include "kiln/ops.h"
 
+#include "ops/launch.h"
 #include "ops/map.h"
 #include "ops/moved.h"
 #include "ops/nest.h"
@@ -51,17 +52,11 @@ static bool find_line(const op_nest *n, uint32_t *line)
     return false;
 }
 
-// Do packs of `width` elements along loop `line` of view v start where they may?
-static bool is_aligned(const copy *c, uint32_t v, uint32_t line, uint32_t width)
+// Is loop `line` of view v one of whole packs of `width` elements?
+static bool is_of_packs(const copy *c, uint32_t v, uint32_t line, uint32_t width)
 {
-    size_t bytes = kiln_type_size(c->views[v].type);
-    if (width * bytes > 16 || c->nest.sizes[line] % width ||
-        (c->views[v].buffer->address + c->views[v].first * bytes) % (width * bytes))
-        return false;
-    for (uint32_t d = 0; d < c->nest.rank; d++)
-        if (d != line && c->nest.strides[v][d] % width)
-            return false;
-    return true;
+    return c->nest.sizes[line] % width == 0 &&
+           op_nest_is_aligned(&c->nest, &c->views[v], v, line, width);
 }
 
 // Elements along a side of a tile.
@@ -74,7 +69,7 @@ static kiln_status run_transposed(kiln *k, const copy *c, uint32_t line, kiln_st
 {
     const op_nest *n = &c->nest;
     uint32_t last = n->rank - 1, width = 16, bytes = (uint32_t)kiln_type_size(c->views[IN].type);
-    while (!is_aligned(c, IN, line, width) || !is_aligned(c, OUT, last, width))
+    while (!is_of_packs(c, IN, line, width) || !is_of_packs(c, OUT, last, width))
         width /= 2;
     // Few tiles: smaller ones, so that more blocks share the work.
     uint64_t elements = op_product(n->sizes[line], n->sizes[last]);
@@ -85,8 +80,8 @@ static kiln_status run_transposed(kiln *k, const copy *c, uint32_t line, kiln_st
                     .packs_c = n->sizes[last] / width,
                     .in_c = n->strides[IN][last] / width,
                     .out_t = n->strides[OUT][line] / width};
-    a.tiles_t = (a.packs_t + tile - 1) / tile;
-    a.tiles_c = (a.packs_c + tile - 1) / tile;
+    a.tiles_t = op_ceil_div(a.packs_t, tile);
+    a.tiles_c = op_ceil_div(a.packs_c, tile);
     uint64_t blocks = op_product(a.tiles_t, a.tiles_c);
     op_nest_divide(a.tiles_c, &a.magic[0], &a.shift[0]);
     op_nest_divide(a.tiles_t, &a.magic[1], &a.shift[1]);
@@ -105,7 +100,7 @@ static kiln_status run_transposed(kiln *k, const copy *c, uint32_t line, kiln_st
     op_set(&r, RANK, n->rank);
     const kiln_arg args[] = {kiln_arg_view(c->views[IN]), kiln_arg_view(c->views[OUT]),
                              kiln_arg_struct(&a, sizeof a)};
-    return op_moved_launch(k, &r, blocks, args, COUNT(args), stream);
+    return op_launch_blocks(k, &r, blocks, args, COUNT(args), stream);
 }
 
 // --- parts
@@ -151,7 +146,7 @@ static kiln_status run_parts(kiln *k, copy *all, uint32_t count, kiln_stream *st
             p->out[d] = is_new ? 0 : nest->strides[OUT][from] / (is_last ? 1 : (int64_t)width);
             p->packs *= p->sizes[d];
         }
-        blocks += (p->packs + THREADS * PER - 1) / (THREADS * PER);
+        blocks += op_ceil_div(p->packs, THREADS * PER);
     }
     args[2 * PARTS] = kiln_arg_struct(a, sizeof a);
     op_set(&r, BYTES, kiln_type_size(all->views[IN].type));
@@ -159,7 +154,7 @@ static kiln_status run_parts(kiln *k, copy *all, uint32_t count, kiln_stream *st
     op_set(&r, RANK, rank);
     op_set(&r, LONG, is_long);
     op_set(&r, PARTS, count);
-    return op_moved_launch(k, &r, blocks, args, COUNT(args), stream);
+    return op_launch_blocks(k, &r, blocks, args, COUNT(args), stream);
 }
 
 // --- maps: elements as wide as they can be taken together, or of other types, also those of eight

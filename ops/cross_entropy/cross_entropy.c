@@ -35,68 +35,37 @@ static const op_types logit_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_
                       loss_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
                                     ", not a float"};
 
-// One element for each row, or where the losses are reduced a single one.
-static kiln_status check_rows(kiln *k, const char *call, const kiln_cross_entropy_desc *d,
-                              const op_operand *o, bool is_single)
+// What a loss, or its gradient, is: an element for each row, or one where they are reduced.
+static uint32_t sizes_of_loss(kiln_loss_reduction reduction)
 {
-    const kiln_view *v = o->view;
-    if (is_single)
-        return kiln_view_count(*v) == 1 ? KILN_OK
-                                        : op_refuse(k, call, "'%s' is not one element", o->name);
-    bool is_right = v->rank + 1 == d->logits.rank;
-    for (uint32_t n = 0; n < v->rank && is_right; n++)
-        is_right = v->sizes[n] == d->logits.sizes[n + (n >= d->axis)];
-    return is_right ? KILN_OK
-                    : op_refuse(k, call, "'%s' has not the sizes of 'logits' without axis %u",
-                                o->name, d->axis);
+    return reduction == KILN_LOSS_ROWS ? OP_WITHOUT_AXIS : OP_ONE_ELEMENT;
 }
 
-enum { LOGITS, TARGETS, WEIGHT, LOSS, LSE, TOTAL, DX, OPERANDS };
-
-static kiln_status check(kiln *k, const char *call, const kiln_cross_entropy_desc *d,
-                         const op_operand *o)
+static kiln_status check_options(kiln *k, const char *call, double smoothing,
+                                 kiln_loss_reduction reduction)
 {
-    kiln_status status = op_check_axis(k, call, &o[LOGITS], d->axis);
-    if (status)
-        return status;
-    if (!(d->label_smoothing >= 0 && d->label_smoothing <= 1))
+    if (!(smoothing >= 0 && smoothing <= 1))
         return op_refuse(k, call, "label_smoothing is not in 0 … 1");
-    if ((unsigned)d->reduction > KILN_LOSS_SUM)
-        return op_refuse(k, call, "there is no reduction %d", (int)d->reduction);
-    bool is_single = d->reduction != KILN_LOSS_ROWS;
-    status = check_rows(k, call, d, &o[TARGETS], false);
-    if (!status)
-        status = check_rows(k, call, d, &o[LOSS], is_single);
-    if (!status && d->lse.buffer)
-        status = check_rows(k, call, d, &o[LSE], false);
-    for (uint32_t n = WEIGHT; n <= TOTAL && !status; n += n == WEIGHT ? 2 : 1)
-        status = op_check_type(k, call, &o[n], KILN_F32);
-    if (!status && d->weight.buffer &&
-        (d->weight.rank != 1 || d->weight.sizes[0] != d->logits.sizes[d->axis]))
-        return op_refuse(k, call, "'weight' is not one dimension of %llu",
-                         (unsigned long long)d->logits.sizes[d->axis]);
-    return status;
+    if ((unsigned)reduction > KILN_LOSS_SUM)
+        return op_refuse(k, call, "there is no reduction %d", (int)reduction);
+    return KILN_OK;
 }
 
-static void set_width(job *j, const kiln_view *x, const kiln_view *dx)
+// The widest packs of a row of both.
+static uint32_t width_of(const job *j, const kiln_view *x, const kiln_view *dx)
 {
-    const kiln_view *both[] = {x, dx};
+    const op_nest *nest = &j->lines.nest;
     size_t size = view_element_size(x);
-    uint32_t width = (uint32_t)(16 / size);
+    uint32_t width = j->options.step == 1 && j->options.dx_step == 1 ? (uint32_t)(16 / size) : 1;
     for (; width > 1; width /= 2) {
-        bool is_even = true;
-        for (uint32_t v = 0; v < 2 && is_even; v++) {
-            uint64_t first = both[v]->buffer->address + both[v]->first * size;
-            is_even = kiln_view_stride(*both[v], j->d->axis) == 1 && first % (width * size) == 0;
-        }
+        bool is_even = view_is_aligned(x, width * size) && view_is_aligned(dx, width * size);
         // Rows start anywhere, but in both at the same place between two packs.
-        for (uint32_t n = 0; n < j->lines.nest.rank && is_even && j->lines.rows > 1; n++)
-            is_even =
-                (j->lines.nest.strides[AT_DX][n] - j->lines.nest.strides[AT_X][n]) % width == 0;
+        for (uint32_t n = 0; n < nest->rank && is_even && j->lines.rows > 1; n++)
+            is_even = (nest->strides[AT_DX][n] - nest->strides[AT_X][n]) % width == 0;
         if (is_even)
             break;
     }
-    j->width = width;
+    return width;
 }
 
 // loss: that of the rows, or its gradient. dx: the logits where there is none.
@@ -108,8 +77,7 @@ static void make_job(const kiln_cross_entropy_desc *d, kiln_view loss, kiln_view
     kiln_view none =
         kiln_view_broadcast((kiln_view){.buffer = d->logits.buffer, .first = d->logits.first},
                             d->logits.rank - 1, sizes);
-    bool is_single = d->reduction != KILN_LOSS_ROWS;
-    if (is_single) {
+    if (d->reduction != KILN_LOSS_ROWS) {
         loss.rank = 0;
         loss = kiln_view_broadcast(loss, d->logits.rank - 1, sizes);
     }
@@ -122,7 +90,6 @@ static void make_job(const kiln_cross_entropy_desc *d, kiln_view loss, kiln_view
         views[v] = kiln_view_unsqueeze(views[v], d->axis);
     *j = (job){.d = d};
     op_lines_make(views, VIEWS, d->axis, &j->lines);
-    set_width(j, &d->logits, &dx);
     uint64_t classes = d->logits.sizes[d->axis];
     double each = classes ? d->label_smoothing / (double)classes : 0;
     j->options.classes = classes;
@@ -133,20 +100,21 @@ static void make_job(const kiln_cross_entropy_desc *d, kiln_view loss, kiln_view
     j->options.own = (float)(1 - d->label_smoothing);
     j->options.each = (float)each;
     j->options.classes_weight = (float)classes;
+    j->width = width_of(j, &d->logits, &dx);
     // Neighbouring rows that lie side by side have neighbouring threads.
     int64_t near = j->lines.nest.strides[AT_X][j->lines.nest.rank - 1];
     bool is_across = j->lines.rows > 1 && j->options.step != 1 && (near == 1 || near == -1);
-    uint64_t packs = op_over(classes, j->width);
+    uint64_t packs = op_ceil_div(classes, j->width);
     j->lanes = is_across || packs <= 2 ? 1 : 32;
     if (j->lanes == 32 && packs > 64) {
-        uint64_t wanted = op_over(packs, PER);
+        uint64_t wanted = op_ceil_div(packs, PER);
         for (j->lanes = 64; j->lanes < 1024 && j->lanes < wanted;)
             j->lanes *= 2;
         while (j->lanes < 1024 && j->lanes < packs && j->lines.rows * j->lanes < FEW)
             j->lanes *= 2;
     }
     j->threads = j->lanes > 32 ? j->lanes : BLOCK;
-    j->parts = op_over(j->lines.rows, PART);
+    j->parts = op_ceil_div(j->lines.rows, PART);
     j->parts = j->parts < 1 ? 1 : j->parts > PARTS ? PARTS : j->parts;
 }
 
@@ -170,12 +138,10 @@ static kiln_status launch(kiln *k, const job *j, const op_program *program, op_r
     op_set(r, MEAN, d->reduction == KILN_LOSS_MEAN);
     args[count - 2] = op_walk_arg(&packs);
     args[count - 1] = kiln_arg_struct(&j->options, sizeof j->options);
-    return op_lines_run(k, &(op_lines_launch){.request = r,
-                                              .rows = j->lines.rows,
-                                              .blocks = blocks,
-                                              .args = args,
-                                              .arg_count = count,
-                                              .stream = d->stream});
+    return op_lines_launch(
+        k, &j->lines,
+        (op_launch_desc){
+            .request = r, .blocks = blocks, .args = args, .arg_count = count, .stream = d->stream});
 }
 
 static kiln_status run_total(kiln *k, const job *j, kiln_view losses)
@@ -186,14 +152,13 @@ static kiln_status run_total(kiln *k, const job *j, kiln_view losses)
     kiln_status status = KILN_OK;
     for (uint32_t last = 0; last < 1 + (j->parts > 1) && !status; last++) {
         op_request r = {.program = NULL};
-        uint64_t part = last ? j->parts : op_over(j->lines.rows, j->parts);
+        uint64_t part = last ? j->parts : op_ceil_div(j->lines.rows, j->parts);
         kiln_arg args[9] = {kiln_arg_view(losses),
                             kiln_arg_view(d->targets),
-                            op_lines_view(d->weight, losses, KILN_F32),
+                            op_launch_view(d->weight, losses, KILN_F32),
                             kiln_arg_view(parts),
                             kiln_arg_view(d->loss),
-                            d->total_weight.buffer ? kiln_arg_view(d->total_weight)
-                                                   : kiln_arg_view(parts),
+                            kiln_arg_view(d->total_weight.buffer ? d->total_weight : parts),
                             kiln_arg_i64(KILN_U64, (int64_t)part)};
         op_set(&r, LAST, last);
         status = launch(k, j, &total, &r, kiln_view_type(d->loss), args, COUNT(args),
@@ -206,21 +171,18 @@ static kiln_status begin(kiln *k, const char *call, const kiln_cross_entropy_des
                          uint64_t *bytes)
 {
     const op_operand o[] = {
-        [LOGITS] = {.name = "logits", .view = &d->logits, .types = &logit_types},
-        [TARGETS] = {.name = "targets", .view = &d->targets, .types = &op_types_indices},
-        [WEIGHT] = {.name = "weight", .view = &d->weight, .is_optional = true},
-        [LOSS] = {.name = "loss", .view = &d->loss, .is_result = true, .types = &loss_types},
-        [LSE] = {.name = "lse", .view = &d->lse, .is_result = true, .is_optional = true},
-        [TOTAL] = {.name = "total_weight",
-                   .view = &d->total_weight,
-                   .is_result = true,
-                   .is_optional = true},
-    };
-    kiln_status status = op_check_listed(k, call, o, COUNT(o), NULL);
+        {.name = "logits", .view = &d->logits, .types = &logit_types},
+        {"targets", &d->targets, .types = &op_types_indices, .same = OP_WITHOUT_AXIS},
+        {.name = "weight", .view = &d->weight, .is_column = true, .types = &op_types_f32},
+        {"loss", &d->loss, .is_result = true, .types = &loss_types,
+         .same = sizes_of_loss(d->reduction)},
+        {"lse", &d->lse, .is_result = true, .is_optional = true, .types = &op_types_f32,
+         .same = OP_WITHOUT_AXIS},
+        {"total_weight", &d->total_weight, .is_result = true, .is_optional = true,
+         .types = &op_types_f32, .same = OP_ONE_ELEMENT}};
+    kiln_status status = check_options(k, call, d->label_smoothing, d->reduction);
     if (!status)
-        status = check(k, call, d, o);
-    if (!status && d->total_weight.buffer && kiln_view_count(d->total_weight) != 1)
-        status = op_refuse(k, call, "'total_weight' is not one element");
+        status = op_check_rows(k, call, o, COUNT(o), d->axis, NULL);
     if (status)
         return status;
     make_job(d, d->loss, d->logits, j);
@@ -260,12 +222,12 @@ kiln_status kiln_cross_entropy_forward(kiln *k, const kiln_cross_entropy_desc *d
     }
     op_request r = {.program = NULL};
     kiln_arg args[7] = {kiln_arg_view(d->logits), kiln_arg_view(d->targets),
-                        op_lines_view(d->weight, d->logits, KILN_F32), kiln_arg_view(losses),
-                        op_lines_view(d->lse, d->logits, KILN_F32)};
+                        op_launch_view(d->weight, d->logits, KILN_F32), kiln_arg_view(losses),
+                        op_launch_view(d->lse, d->logits, KILN_F32)};
     op_set(&r, SAVE, d->lse.buffer != NULL);
     if (j.lines.rows)
         status = launch(k, &j, &forward, &r, kiln_view_type(losses), args, COUNT(args),
-                        op_over(j.lines.rows, j.threads / j.lanes));
+                        op_ceil_div(j.lines.rows, j.threads / j.lanes));
     return status || !bytes ? status : run_total(k, &j, losses);
 }
 
@@ -276,15 +238,15 @@ kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backwa
     if (status)
         return status;
     bool is_mean = d->reduction == KILN_LOSS_MEAN, is_in_place;
-    const op_operand o[OPERANDS] = {
-        [LOGITS] = {"logits", &d->logits, .may_be_replaced = true, .types = &logit_types},
-        [TARGETS] = {.name = "targets", .view = &d->targets, .types = &op_types_indices},
-        [WEIGHT] = {.name = "weight", .view = &d->weight, .is_optional = true},
-        [LOSS] = {.name = "dloss", .view = &d->dloss, .types = &loss_types},
-        [LSE] = {.name = "lse", .view = &d->lse},
-        [TOTAL] = {.name = "total_weight", .view = &d->total_weight, .is_optional = !is_mean},
-        [DX] = {"dlogits", &d->dlogits, .is_result = true, .same = OP_SAME_TYPE | OP_SAME_SIZES},
-    };
+    const op_operand o[] = {
+        {"logits", &d->logits, .may_be_replaced = true, .types = &logit_types},
+        {"targets", &d->targets, .types = &op_types_indices, .same = OP_WITHOUT_AXIS},
+        {.name = "weight", .view = &d->weight, .is_column = true, .types = &op_types_f32},
+        {"dloss", &d->dloss, .types = &loss_types, .same = sizes_of_loss(d->reduction)},
+        {"lse", &d->lse, .types = &op_types_f32, .same = OP_WITHOUT_AXIS},
+        {"total_weight", &d->total_weight, .is_optional = !is_mean, .types = &op_types_f32,
+         .same = is_mean ? OP_ONE_ELEMENT : 0},
+        {"dlogits", &d->dlogits, .is_result = true, .same = OP_SAME_TYPE | OP_SAME_SIZES}};
     const kiln_cross_entropy_desc same = {.logits = d->logits,
                                           .targets = d->targets,
                                           .weight = d->weight,
@@ -296,11 +258,9 @@ kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backwa
                                           .has_ignored_class = d->has_ignored_class,
                                           .ignored_class = d->ignored_class,
                                           .stream = d->stream};
-    status = op_check_listed(k, call, o, COUNT(o), &is_in_place);
+    status = check_options(k, call, d->label_smoothing, d->reduction);
     if (!status)
-        status = check(k, call, &same, o);
-    if (!status && is_mean && kiln_view_count(d->total_weight) != 1)
-        status = op_refuse(k, call, "'total_weight' is not one element");
+        status = op_check_rows(k, call, o, COUNT(o), d->axis, &is_in_place);
     if (status || !kiln_view_count(d->logits))
         return status;
     job j;
@@ -308,12 +268,12 @@ kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backwa
     op_request r = {.program = NULL};
     kiln_arg args[9] = {kiln_arg_view(d->logits),
                         kiln_arg_view(d->targets),
-                        op_lines_view(d->weight, d->logits, KILN_F32),
+                        op_launch_view(d->weight, d->logits, KILN_F32),
                         kiln_arg_view(d->dloss),
                         kiln_arg_view(d->lse),
-                        op_lines_view(d->total_weight, d->lse, KILN_F32),
+                        op_launch_view(d->total_weight, d->lse, KILN_F32),
                         kiln_arg_view(d->dlogits)};
     op_set(&r, IN_PLACE, is_in_place);
     return launch(k, &j, &backward, &r, kiln_view_type(d->dloss), args, COUNT(args),
-                  op_over(j.lines.rows, j.threads / j.lanes));
+                  op_ceil_div(j.lines.rows, j.threads / j.lanes));
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "ops/fuse/host_rows.h"
+#include "ops/launch.h"
 #include "ops/map.h"
 #include "ops/operands.h"
 #include "ops/scratch.h"
@@ -496,13 +497,6 @@ static kiln_status launch(kiln *k, const job *j, const op_request *r, const kiln
     enum { OWN = 5 };
     kiln_arg args[NEST_VIEWS + OWN + KILN_FUSE_PARAMETERS];
     size_t count = 0;
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, r, &kernel);
-    if (status)
-        return status;
-    if (blocks > INT32_MAX)
-        return error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu blocks are too many for one launch",
-                         j->call, (unsigned long long)blocks);
     for (uint32_t v = 0; v < j->inputs; v++)
         args[count++] = kiln_arg_view(j->views[v]);
     for (uint32_t is_reduced = 0; is_reduced < 2; is_reduced++) // those that are not first
@@ -515,11 +509,13 @@ static kiln_status launch(kiln *k, const job *j, const op_request *r, const kiln
         if (j->is_used[node] && j->e->nodes[node - 1].kind == FUSE_PARAMETER)
             args[count++] = op_number_argument((kiln_type)j->types[node],
                                                j->d->parameters[j->e->nodes[node - 1].what]);
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, splits},
-                                                           .args = args,
-                                                           .arg_count = count,
-                                                           .stream = j->d->stream,
-                                                           .overlaps_previous = kernel->overlaps});
+    return op_launch(k, &(op_launch_desc){.request = r,
+                                          .blocks = blocks,
+                                          .parts = splits,
+                                          .call = j->call,
+                                          .args = args,
+                                          .arg_count = count,
+                                          .stream = j->d->stream});
 }
 
 static kiln_status run_map(kiln *k, job *j)

@@ -95,11 +95,10 @@ static uint32_t width_of(const gguf_row *row, kiln_type type)
 static bool is_packed(const kiln_view *v)
 {
     uint64_t size = kiln_type_size(kiln_view_type(*v));
-    return kiln_view_stride(*v, 1) == 1 && (v->buffer->address + v->first * size) % 16 == 0 &&
+    return kiln_view_stride(*v, 1) == 1 && view_is_aligned(v, 16) &&
            (v->sizes[0] < 2 || (uint64_t)kiln_view_stride(*v, 0) * size % 16 == 0);
 }
 
-// `more`: bytes of shared memory behind the kernel's own.
 // Blocks that stay, at most as many as run at the same time.
 typedef struct residents {
     uint32_t splits;   // blocks of a cluster; 0: blocks do not stay
@@ -138,11 +137,6 @@ static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64
                                                            .overlaps_previous = kernel->overlaps});
 }
 
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 // Rows of weights of a block: as many as leave eight blocks for each of a GPU's multiprocessors.
 static uint32_t rows_of(uint64_t m, uint64_t n)
 {
@@ -168,13 +162,13 @@ static const char *obstacle(const kiln *k, const kiln_view *x)
 static uint32_t tensor_rows(const kiln *k, const sizes *s, uint64_t *blocks)
 {
     enum { FULL = 132, WIDE_BYTES = 128 * 1024 };
-    uint64_t across = ceil_div(s->n, 128);
+    uint64_t across = op_ceil_div(s->n, 128);
     uint32_t rows = k->caps.shared_bytes && k->caps.shared_bytes < WIDE_BYTES ? 64 : 128;
-    while (rows > 16 && op_product(ceil_div(s->m, rows), across) < FULL)
+    while (rows > 16 && op_product(op_ceil_div(s->m, rows), across) < FULL)
         rows = rows == 128 ? 64 : 16;
     if (rows == 16)
-        across = ceil_div(s->n, 32);
-    *blocks = op_product(ceil_div(s->m, rows), across);
+        across = op_ceil_div(s->n, 32);
+    *blocks = op_product(op_ceil_div(s->m, rows), across);
     return rows;
 }
 
@@ -186,7 +180,7 @@ static uint32_t few_rows(uint64_t m)
 
 static uint64_t few_bytes(const kiln_gguf_matmul_desc *d)
 {
-    return ceil_div(d->x.sizes[1], 256) * 256 * few_rows(d->x.sizes[0]) * 2;
+    return op_ceil_div(d->x.sizes[1], 256) * 256 * few_rows(d->x.sizes[0]) * 2;
 }
 
 // How stream.c is launched.
@@ -208,7 +202,7 @@ static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
     // The warps have whole blocks; with one row of x and blocks of 32 a longer ring is better.
     stream_plan p = {.elements = depth % 256 || (size == 32 && rows == 1) ? 128 : 256};
     uint64_t turn = WARPS * p.elements, stage = ((turn / size * block / 16) | 1) * 16 * ROWS;
-    uint64_t tiles = ceil_div(d->weight.sizes[0], ROWS), turns = ceil_div(depth, turn);
+    uint64_t tiles = op_ceil_div(d->weight.sizes[0], ROWS), turns = op_ceil_div(depth, turn);
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
     uint64_t batches = 2 * (rows <= 2 ? 8 : 16 / rows); // tiles whose sums the warps keep
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
@@ -218,14 +212,14 @@ static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
     for (;; splits *= 2) {
         // Clusters may leave a quarter of the multiprocessors without one.
         uint64_t clusters = sms * 3 / 4 > splits ? sms * 3 / 4 / splits : 1;
-        uint64_t own = splits > 1 ? ceil_div(tiles, clusters) * sums : 0;
+        uint64_t own = splits > 1 ? op_ceil_div(tiles, clusters) * sums : 0;
         // x, and sums of its groups: at most eight of f32 for 128 elements
-        uint64_t rest = ceil_div(turns, splits) * turn * rows * 9 / 4 + batches * WARPS * sums;
+        uint64_t rest = op_ceil_div(turns, splits) * turn * rows * 9 / 4 + batches * WARPS * sums;
         uint64_t room = rest + own + STATIC_BYTES;
         uint64_t stages = room < k->caps.shared_bytes ? (k->caps.shared_bytes - room) / stage : 0;
         bool has_few = tiles * splits * 2 <= sms && turns >= 2 * splits;
         // All multiprocessors read x at the same time, which takes long.
-        bool has_much = ceil_div(turns, splits) * turn * rows * 2 > MUCH_OF_X && turns > splits;
+        bool has_much = op_ceil_div(turns, splits) * turn * rows * 2 > MUCH_OF_X && turns > splits;
         bool is_enough = !has_few && (!has_much || splits >= ENOUGH_SPLITS);
         if (!can_split || splits == MOST_SPLITS || (stages >= LEAST_STAGES && is_enough)) {
             stages = stages > MOST_STAGES ? MOST_STAGES : stages < LEAST_STAGES ? 0 : stages;
@@ -313,14 +307,14 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         s.bias_step = kiln_view_stride(d->bias, 0);
         op_set(&r, BIAS, kiln_view_type(d->bias));
     }
-    uint64_t blocks = op_product(ceil_div(s.m, TILE_M), ceil_div(s.n, TILE_N));
+    uint64_t blocks = op_product(op_ceil_div(s.m, TILE_M), op_ceil_div(s.n, TILE_N));
     if (kernel == KILN_GGUF_VECTOR) {
         uint32_t rows = rows_of(s.m, s.n);
         op_set(&r, V, width_of(row, kiln_view_type(d->x)));
         op_set(&r, PACKED, is_packed(&d->x));
         op_set(&r, M, s.m <= 2 ? s.m : s.m <= 4 ? 4 : 8);
         op_set(&r, ROWS, rows);
-        blocks = ceil_div(s.n, rows);
+        blocks = op_ceil_div(s.n, rows);
     } else if (kernel == KILN_GGUF_FEW && plan.stages) {
         r.program = &streamed;
         r.shared_bytes = MORE_THAN_HALF;
@@ -330,7 +324,7 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         op_set(&r, STAGES, plan.stages);
         op_set(&r, ELEMENTS, plan.elements);
         op_set(&r, BULK, k->caps.has_clusters || (info->caps.is_emulated && s.n % 2 == 0));
-        blocks = ceil_div(s.n, 16) * plan.stay.splits;
+        blocks = op_ceil_div(s.n, 16) * plan.stay.splits;
         stay = plan.stay;
     } else if (kernel == KILN_GGUF_FEW) {
         uint32_t warps = few_warps(s.m, s.n);
@@ -339,14 +333,14 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         op_set(&r, XR, few_rows(s.m));
         op_set(&r, WARPS_N, warps);
         op_set(&r, WHOLE, stage % 16 == 0 && (s.n < 2 || s.w_row % 16 == 0));
-        blocks = ceil_div(s.n, 16 * warps);
+        blocks = op_ceil_div(s.n, 16 * warps);
         more = (size_t)few_bytes(d);
     } else if (kernel == KILN_GGUF_TENSOR) {
         op_set(&r, IN, kiln_view_type(d->x));
         op_set(&r, BX, d->tile_rows ? d->tile_rows : tensor_rows(k, &s, &blocks));
         if (d->tile_rows)
-            blocks = op_product(ceil_div(s.m, d->tile_rows),
-                                ceil_div(s.n, d->tile_rows == 16 ? 32 : 128));
+            blocks = op_product(op_ceil_div(s.m, d->tile_rows),
+                                op_ceil_div(s.n, d->tile_rows == 16 ? 32 : 128));
     }
     kiln_arg args[5] = {kiln_arg_view(d->x), kiln_arg_view(d->weight), kiln_arg_view(d->out)};
     uint32_t count = 3;
@@ -451,8 +445,8 @@ static kiln_status convert(kiln *k, const job *j)
         op_set(&r, PACKED, is_packed(dense));
     }
     // pack.c: a warp has 16 units; unpack.c: a thread has one.
-    uint64_t blocks = j->is_result ? ceil_div(op_product(s.n, ceil_div(s.units, 16)), 4)
-                                   : ceil_div(s.n * s.units, 256);
+    uint64_t blocks = j->is_result ? op_ceil_div(op_product(s.n, op_ceil_div(s.units, 16)), 4)
+                                   : op_ceil_div(s.n * s.units, 256);
     blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
     const kiln_arg args[] = {kiln_arg_view(j->is_result ? *dense : *weight),
                              kiln_arg_view(j->is_result ? *weight : *dense),

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "ops/launch.h"
 #include "ops/nest.h"
 #include "ops/operands.h"
 #include "rt/memory/view.h"
@@ -43,21 +44,15 @@ static kiln_status launch(kiln *k, const kiln_histogram_desc *d, const op_packs 
     op_set(&r, RANGE, has_range);
     op_set(&r, WIDE, is_wide);
     op_set(&r, ZERO, is_zero);
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, &r, &kernel);
     uint64_t blocks = is_zero ? bins / THREADS + 1 : packs->argument.packs / (THREADS * PER) + 1;
     const kiln_arg args[] = {kiln_arg_view(d->x), kiln_arg_view(d->out),
                              kiln_arg_struct(&packs->argument, sizeof packs->argument),
                              is_wide ? kiln_arg_struct(&wide, sizeof wide)
                                      : kiln_arg_struct(&narrow, sizeof narrow)};
-    if (!status && is_zero && blocks > INT32_MAX)
+    if (is_zero && blocks > INT32_MAX)
         return op_refuse(k, "kiln_histogram", "%llu bins are too many", (unsigned long long)bins);
-    blocks = is_zero || blocks < BLOCKS ? blocks : BLOCKS;
-    return status ? status
-                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                                    .args = args,
-                                                                    .arg_count = COUNT(args),
-                                                                    .stream = d->stream});
+    blocks = is_zero ? blocks : op_min(blocks, BLOCKS);
+    return op_launch_blocks(k, &r, blocks, args, COUNT(args), d->stream);
 }
 
 kiln_status kiln_histogram(kiln *k, const kiln_histogram_desc *d)

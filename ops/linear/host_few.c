@@ -55,13 +55,13 @@ static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_req
         rows *= 2;
     // The part of x that a block reads is small beside its weights; with all warps it is a ring.
     uint32_t warps = rows <= 2 ? 2 : WARPS, group = linear_is_grouped(j) ? j->group : 0;
-    uint64_t tiles = 0, stages = ceil_div(j->x.sizes[1], depth), bytes;
+    uint64_t tiles = 0, stages = op_ceil_div(j->x.sizes[1], depth), bytes;
     for (uint32_t n = 0; n < j->count; n++)
-        tiles += ceil_div(j->layers[n].weights.n, 16 * warps);
+        tiles += op_ceil_div(j->layers[n].weights.n, 16 * warps);
     uint64_t most = (uint64_t)info->multiprocessors * 2;
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
     for (;; splits *= 2) {
-        uint64_t own = ceil_div(stages, splits) * depth, groups = group ? own / group + 3 : 1;
+        uint64_t own = op_ceil_div(stages, splits) * depth, groups = group ? own / group + 3 : 1;
         bytes = (warps == WARPS ? 0 : own * rows * 2) +
                 groups * 16 * warps * 4 * (j->layers[0].weights.zero.buffer ? 2 : 1);
         bool has_few = tiles * splits * 10 < most * 9 && stages / (splits * WARPS / warps) >= 8;
@@ -82,8 +82,7 @@ static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_req
 static bool has_grains(const kiln_view *v, uint32_t grain)
 {
     size_t size = view_element_size(v);
-    return (v->sizes[1] <= 1 || kiln_view_stride(*v, 1) == 1) &&
-           (v->buffer->address + v->first * size) % grain == 0 &&
+    return (v->sizes[1] <= 1 || kiln_view_stride(*v, 1) == 1) && view_is_aligned(v, grain) &&
            (v->sizes[0] <= 1 || kiln_view_stride(*v, 0) * (int64_t)size % grain == 0);
 }
 
@@ -152,21 +151,21 @@ static stream_plan plan_form(kiln *k, const job *j, const kiln_device_info *info
     uint64_t places = (height > 16 ? 1 : 2) * (p.rows <= 2 ? 8 : 16 / p.rows);
     uint64_t x_bytes = depth * p.rows * 2 + depth / (p.words * chunk_of(j)) * p.rows * 4;
     uint64_t stage = p.height * (along * row_unit + 16 * p.words + factors), rest, stages;
-    uint64_t turns = ceil_div(j->x.sizes[1], depth);
+    uint64_t turns = op_ceil_div(j->x.sizes[1], depth);
     for (uint32_t n = 0; n < j->count; n++)
-        p.tiles += ceil_div(j->layers[n].weights.n, p.height);
+        p.tiles += op_ceil_div(j->layers[n].weights.n, p.height);
     for (;; p.splits *= 2) {
         // Clusters may leave a quarter of the multiprocessors without one.
         uint64_t clusters = sms * 3 / 4 > p.splits ? sms * 3 / 4 / p.splits : 1;
-        uint64_t own = p.splits > 1 ? ceil_div(p.tiles, clusters) * p.sums : 0;
-        rest = places * along * p.sums + ceil_div(turns, p.splits) * x_bytes;
+        uint64_t own = p.splits > 1 ? op_ceil_div(p.tiles, clusters) * p.sums : 0;
+        rest = places * along * p.sums + op_ceil_div(turns, p.splits) * x_bytes;
         stages = rest + own + STATIC_BYTES < k->caps.shared_bytes
                      ? (k->caps.shared_bytes - STATIC_BYTES - own - rest) / stage
                      : 0;
         bool has_few = p.tiles * p.splits * 2 <= sms && turns >= 2 * p.splits;
         // All multiprocessors read x at the same time, which takes long.
         bool has_much =
-            ceil_div(turns, p.splits) * depth * p.rows * 2 > MUCH_OF_X && turns > p.splits;
+            op_ceil_div(turns, p.splits) * depth * p.rows * 2 > MUCH_OF_X && turns > p.splits;
         bool is_enough = !has_few && (!has_much || p.splits >= (p.rows > 8 ? 4 : 2));
         if (!can_split || p.splits == MOST_SPLITS || (stages >= least && is_enough))
             break;

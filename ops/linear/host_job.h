@@ -34,11 +34,6 @@ typedef struct tiling {
     size_t tile_bytes; // of shared memory for each of a resident block's tiles
 } tiling;
 
-static inline uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 // linear.c
 bool linear_is_grouped(const job *j);
 // What becomes of a sum.

@@ -86,12 +86,11 @@ static kiln_status run_scaled(kiln *k, job *j, kiln_view sums)
 {
     enum { WIDTH = 4, ROWS = 4, THREADS = 256 }; // of scaled.c
     const layer *y = &j->layers[0];
-    size_t size = view_element_size(y->out);
     bool is_packed = y->weights.n % WIDTH == 0 &&
                      (y->weights.n <= 1 || kiln_view_stride(*y->out, 1) == 1) &&
                      kiln_view_stride(*y->out, 0) % WIDTH == 0 &&
-                     (y->out->buffer->address + y->out->first * size) % (WIDTH * size) == 0;
-    uint64_t units = op_product(ceil_div(y->weights.n, WIDTH), ceil_div(j->x.sizes[0], ROWS));
+                     view_is_aligned(y->out, WIDTH * view_element_size(y->out));
+    uint64_t units = op_product(op_ceil_div(y->weights.n, WIDTH), op_ceil_div(j->x.sizes[0], ROWS));
     if (units > (uint64_t)INT32_MAX * THREADS / 2)
         return op_refuse(k, j->call, "this kernel is impossible here: there are too many results");
     kiln_status status = multiply_bytes(k, j, sums);
@@ -114,7 +113,7 @@ static kiln_status run_scaled(kiln *k, job *j, kiln_view sums)
     args[count++] = kiln_arg_view(*y->out);
     args[count++] = kiln_arg_struct(&j->argument, sizeof j->argument);
     return kiln_launch(kernel->kernel,
-                       &(kiln_launch_desc){.grid = {(uint32_t)ceil_div(units, THREADS)},
+                       &(kiln_launch_desc){.grid = {(uint32_t)op_ceil_div(units, THREADS)},
                                            .args = args,
                                            .arg_count = count,
                                            .stream = j->stream,

@@ -96,8 +96,7 @@ void linear_set_weights(const linear_weights *w, linear_layer *to)
 bool linear_is_packed(const kiln_view *v)
 {
     int64_t size = (int64_t)view_element_size(v);
-    return (v->sizes[1] <= 1 || kiln_view_stride(*v, 1) == 1) &&
-           (v->buffer->address + v->first * (uint64_t)size) % 16 == 0 &&
+    return (v->sizes[1] <= 1 || kiln_view_stride(*v, 1) == 1) && view_is_aligned(v, 16) &&
            (v->sizes[0] <= 1 || kiln_view_stride(*v, 0) * size % 16 == 0);
 }
 

@@ -190,7 +190,7 @@ kiln_status linear_launch(kiln *k, job *j, const op_request *r, tiling t)
     args[count++] = kiln_arg_view(j->x);
     for (uint32_t n = 0; n < j->count; n++) {
         args[count++] = kiln_arg_view(*j->layers[n].weights.data);
-        blocks += ceil_div(j->layers[n].weights.n, t.width) * (t.splits ? t.splits : 1);
+        blocks += op_ceil_div(j->layers[n].weights.n, t.width) * (t.splits ? t.splits : 1);
     }
     for (uint32_t n = 0; n < j->count && j->layers[0].weights.scale.buffer; n++)
         args[count++] = kiln_arg_view(j->layers[n].weights.scale);
@@ -207,7 +207,7 @@ kiln_status linear_launch(kiln *k, job *j, const op_request *r, tiling t)
     if (t.is_resident && blocks > kernel->resident)
         blocks = kernel->resident > t.splits ? kernel->resident / t.splits * t.splits : t.splits;
     size_t bytes = kernel->shared_bytes + t.more_bytes;
-    size_t least = t.all_bytes + (size_t)ceil_div(tiles, blocks) * t.tile_bytes;
+    size_t least = t.all_bytes + (size_t)op_ceil_div(tiles, blocks) * t.tile_bytes;
     bytes = bytes > least ? bytes : least;
     if (bytes > k->caps.shared_bytes)
         return op_refuse(k, j->call, "%zu bytes of shared memory are too many", bytes);
@@ -232,7 +232,7 @@ static kiln_status run_rows(kiln *k, job *j, const kiln_device_info *info)
     while (rows < most && rows < j->x.sizes[0])
         rows *= 2;
     uint32_t columns = !is_packed ? 1 : rows == 8 ? 2 : 4, warps = info->caps.is_host ? 1 : 4;
-    uint64_t tiles = ceil_div(j->x.sizes[0], rows);
+    uint64_t tiles = op_ceil_div(j->x.sizes[0], rows);
     op_request r = {.program = is_cpu ? &cpu_program : &rows_program};
     linear_set_axes(j, &r);
     op_set(&r, ROWS, rows);
@@ -257,17 +257,14 @@ const char *linear_obstacle(kiln *k, const job *j)
         return "'x' is f32";
     if (!j->x.sizes[1])
         return "K is 0";
-    return ceil_div(j->x.sizes[0], LEAST_TILE) > MOST_TILES ? "'x' has too many rows" : NULL;
+    return op_ceil_div(j->x.sizes[0], LEAST_TILE) > MOST_TILES ? "'x' has too many rows" : NULL;
 }
 
 // Columns are contiguous, and pairs of them start at even elements.
 static bool is_paired(const kiln_view *out)
 {
     return (out->sizes[1] <= 1 || kiln_view_stride(*out, 1) == 1) && out->sizes[1] % 2 == 0 &&
-           kiln_view_stride(*out, 0) % 2 == 0 &&
-           (out->buffer->address + out->first * view_element_size(out)) %
-                   (2 * view_element_size(out)) ==
-               0;
+           kiln_view_stride(*out, 0) % 2 == 0 && view_is_aligned(out, 2 * view_element_size(out));
 }
 
 // Tiles of 128 rows and columns where there are enough of them for the device. Of int8 they gain
@@ -285,9 +282,10 @@ static kiln_status run_tensor(kiln *k, job *j)
                                                            : columns;
         is_even = is_even && is_paired(j->layers[n].out);
     }
-    if (j->x.sizes[0] <= 64 || ceil_div(j->x.sizes[0], tile_m) * ceil_div(columns, tile_n) < FULL)
+    if (j->x.sizes[0] <= 64 ||
+        op_ceil_div(j->x.sizes[0], tile_m) * op_ceil_div(columns, tile_n) < FULL)
         tile_m = 64;
-    if (ceil_div(j->x.sizes[0], tile_m) * ceil_div(columns, tile_n) < FULL)
+    if (op_ceil_div(j->x.sizes[0], tile_m) * op_ceil_div(columns, tile_n) < FULL)
         tile_n = 64;
     op_request r = {.program = &tensor_program};
     linear_set_axes(j, &r);
@@ -297,7 +295,7 @@ static kiln_status run_tensor(kiln *k, job *j)
     op_set(&r, BM, tile_m);
     op_set(&r, BN, tile_n);
     return linear_launch(
-        k, j, &r, (tiling){.width = tile_n, .rows = (uint32_t)ceil_div(j->x.sizes[0], tile_m)});
+        k, j, &r, (tiling){.width = tile_n, .rows = (uint32_t)op_ceil_div(j->x.sizes[0], tile_m)});
 }
 
 // --- the choice

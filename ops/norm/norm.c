@@ -34,7 +34,7 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
     status = begin(k, &c, d->eps);
     if (status || c.is_empty)
         return status;
-    if (norm_short(k, d, c.is_in_place, &status))
+    if (norm_short(k, &c, d, &status))
         return status;
     op_rows_plan(&c, &forward, COUNT(o), 4, 4); // x, weight, bias, residual
     op_set(&c.request, RMS, d->is_rms);

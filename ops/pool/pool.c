@@ -103,8 +103,8 @@ static kiln_status run(kiln *k, const char *call, const kiln_pool_desc *p, bool 
     op_set(&r, SPACE, space);
     op_set(&r, LONG, w.count > INT32_MAX);
     op_set(&r, CHANNELS_LAST, w.to[1] == 1 || w.to[1] == -1);
-    return op_window_launch(k, call, &r, &w, views, has_indices ? 3 : 2, op_over(w.count, THREADS),
-                            p->stream);
+    return op_window_launch(k, call, &r, &w, views, has_indices ? 3 : 2,
+                            op_ceil_div(w.count, THREADS), p->stream);
 }
 
 kiln_status kiln_pool_forward(kiln *k, const kiln_pool_desc *d)

@@ -5,6 +5,8 @@
 // result are too few, the reduced loops are cut into parts, and a second launch merges those.
 #include "ops/reduce/host_reduce.h"
 
+#include "ops/checks.h"
+#include "ops/launch.h"
 #include "rt/memory/view.h"
 
 #define AXES "ops/reduce/axes.def"
@@ -23,27 +25,12 @@ enum {
     CHAIN = 64,      // merges of a thread, one after the other, at most: the error grows with them
 };
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t over(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 static uint64_t power_of_two(uint64_t least_value)
 {
     uint64_t p = 1;
     while (p < least_value)
         p *= 2;
     return p;
-}
-
-static bool is_float(kiln_type type)
-{
-    return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32 || type == KILN_F64;
 }
 
 static bool is_signed(kiln_type type)
@@ -59,11 +46,9 @@ static kiln_type acc_type(reduce_kind kind, kiln_type type)
         return KILN_U32;
     if (kind == KIND_count)
         return KILN_I64;
-    if (is_float(type))
-        return type == KILN_F64 ? KILN_F64 : KILN_F32;
-    if (is_best && kiln_type_size(type) < 8)
+    if (is_best && !op_type_is_float(type) && kiln_type_size(type) < 8)
         return is_signed(type) ? KILN_I32 : KILN_U32;
-    return is_signed(type) ? KILN_I64 : KILN_U64;
+    return op_type_of_sums(type);
 }
 
 static uint64_t state_bytes(reduce_kind kind, kiln_type type)
@@ -79,15 +64,6 @@ static uint64_t state_bytes(reduce_kind kind, kiln_type type)
     case KIND_deviation: return 3 * acc;
     default: return acc;
     }
-}
-
-// The product of the loops.
-static uint64_t total(const op_nest *n)
-{
-    uint64_t count = 1;
-    for (uint32_t d = 0; d < n->rank; d++)
-        count *= n->sizes[d];
-    return count;
 }
 
 static bool is_even(const op_nest *n, bool is_packed, uint32_t width)
@@ -114,7 +90,7 @@ static uint32_t width_of(const reduce_plan *p, const kiln_view *x)
                            (has_rest || length % width == 0);
         if (n->strides[X][n->rank - 1] == 1 &&
             (is_even_all || (has_rest && length >= (uint64_t)PEEL_PACKS * width)) &&
-            (x->buffer->address + x->first * size) % (width * size) == 0)
+            view_is_aligned(x, width * size))
             break;
     }
     return width;
@@ -125,12 +101,12 @@ static uint32_t width_of(const reduce_plan *p, const kiln_view *x)
 // loading.
 static void plan_rows(reduce_plan *p, uint64_t packs)
 {
-    uint64_t lanes = power_of_two(least(packs, 32)), parts = 1;
-    while (p->results * lanes > FEW && lanes > 1 && over(packs, lanes / 2) <= PER)
+    uint64_t lanes = power_of_two(op_min(packs, 32)), parts = 1;
+    while (p->results * lanes > FEW && lanes > 1 && op_ceil_div(packs, lanes / 2) <= PER)
         lanes /= 2;
     bool is_long = packs > 256 || (packs > 128 && p->results < 8192);
     if (is_long || (packs > 32 && p->results < 4096)) {
-        lanes = least(power_of_two(over(packs, PER)), 512);
+        lanes = op_min(power_of_two(op_ceil_div(packs, PER)), 512);
         lanes = lanes < 64 ? 64 : lanes;
         // More threads have fewer packs each, as long as all of them run at the same time.
         while (is_long && lanes < 512 && packs > 2 * lanes && p->results * lanes * 2 <= ROOM)
@@ -141,9 +117,9 @@ static void plan_rows(reduce_plan *p, uint64_t packs)
             lanes /= 2;
         if (packs > lanes * PER * ROUNDS && p->results < BLOCKS / 2) {
             lanes = BLOCK;
-            parts = least(over(packs, lanes * PER), BLOCKS / p->results);
+            parts = op_min(op_ceil_div(packs, lanes * PER), BLOCKS / p->results);
         }
-        uint64_t chain = over(packs, lanes * PER * CHAIN);
+        uint64_t chain = op_ceil_div(packs, lanes * PER * CHAIN);
         parts = parts > chain ? parts : chain;
     }
     if (p->rest > lanes)
@@ -157,14 +133,14 @@ static void plan_rows(reduce_plan *p, uint64_t packs)
 // columns, as far as there are.
 static void plan_columns(reduce_plan *p, uint64_t packs, uint64_t columns, bool may_split)
 {
-    uint64_t lanes = least(power_of_two(over(packs, 2 * PER)), 8), parts = 1;
+    uint64_t lanes = op_min(power_of_two(op_ceil_div(packs, 2 * PER)), 8), parts = 1;
     uint64_t wide = power_of_two(columns);
     while (BLOCK / lanes > wide && lanes < packs && lanes < BLOCK)
         lanes *= 2;
-    uint64_t blocks = over(columns, BLOCK / lanes);
+    uint64_t blocks = op_ceil_div(columns, BLOCK / lanes);
     if (may_split && packs >= CHAIN && blocks < BLOCKS / 2)
-        parts = least(over(packs, lanes * PER), BLOCKS / blocks);
-    uint64_t chain = may_split ? over(packs, lanes * PER * CHAIN) : 1;
+        parts = op_min(op_ceil_div(packs, lanes * PER), BLOCKS / blocks);
+    uint64_t chain = may_split ? op_ceil_div(packs, lanes * PER * CHAIN) : 1;
     p->lanes = (uint32_t)lanes;
     p->threads = BLOCK;
     p->parts = parts > chain ? parts : chain;
@@ -192,7 +168,7 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
     *p = (reduce_plan){.width = 1};
     op_nest_some(views, VIEWS, ~job->axes, &p->kept);
     op_nest_some(views, VIEWS, job->axes, &p->reduced);
-    p->results = total(&p->kept);
+    p->results = op_nest_count(&p->kept);
     int64_t kept = p->kept.strides[X][p->kept.rank - 1];
     int64_t reduced = p->reduced.strides[X][p->reduced.rank - 1];
     uint64_t near = (uint64_t)(kept < 0 ? -kept : kept);
@@ -205,18 +181,18 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
     op_nest *packed = p->is_columns ? &p->kept : &p->reduced;
     p->rest = (uint32_t)(packed->sizes[packed->rank - 1] % p->width);
     op_nest_widen(packed, p->width);
-    uint64_t packs = job->count ? total(&p->reduced) : 0;
+    uint64_t packs = job->count ? op_nest_count(&p->reduced) : 0;
     if (p->is_columns)
-        plan_columns(p, packs, total(&p->kept), true);
+        plan_columns(p, packs, op_nest_count(&p->kept), true);
     else
         plan_rows(p, packs);
     uint64_t step_packs = (uint64_t)p->lanes * PER;
-    p->part_packs = over(over(packs, p->parts), step_packs) * step_packs;
-    p->parts = packs ? over(packs, p->part_packs) : 1;
-    uint64_t of_thread = over(least(packs, p->part_packs), p->lanes);
+    p->part_packs = op_ceil_div(op_ceil_div(packs, p->parts), step_packs) * step_packs;
+    p->parts = packs ? op_ceil_div(packs, p->part_packs) : 1;
+    uint64_t of_thread = op_ceil_div(op_min(packs, p->part_packs), p->lanes);
     bool is_easy = of_thread <= PER && !p->is_peeled; // places of few packs
     uint64_t most = p->width > 8 || (has_index && p->width == 8 && !is_easy) ? 2 : PER; // registers
-    p->per = (uint32_t)least(of_thread ? of_thread : 1, most);
+    p->per = (uint32_t)op_min(of_thread ? of_thread : 1, most);
     p->has_singles = p->is_peeled || (!p->is_columns && p->rest);
     p->is_once = job->count && of_thread <= p->per && (!p->has_singles || p->lanes >= 2 * p->width);
     p->bytes = p->parts > 1
@@ -268,33 +244,26 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     op_set(&r, LONG, kept.is_long || reduced.is_long);
     op_set(&r, SPLIT, is_split);
     op_set(&r, STATES, is_merge);
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, &r, &kernel);
-    if (status)
-        return status;
-    uint64_t blocks = over(kept.argument.packs, p->threads / p->lanes);
-    if (blocks > INT32_MAX || p->parts > UINT16_MAX)
-        return error_set(k, KILN_E_LAUNCH, K6015, "%llu results are too many for one launch",
-                         (unsigned long long)p->results);
-    kiln_view work = {.buffer = job->out.buffer, .type = KILN_U64}; // not used without parts
-    if (p->parts > 1)
-        work = *job->words;
+    kiln_view none = {.buffer = NULL};
     const uint32_t loops = kept.rank > reduced.rank ? kept.rank : reduced.rank;
     const kiln_arg args[] = {kiln_arg_view(job->x),
                              kiln_arg_view(job->out),
-                             kiln_arg_view(work),
+                             op_launch_view(p->parts > 1 ? *job->words : none, job->out, KILN_U64),
                              op_nest_arg(&kept, loops),
                              op_nest_arg(&reduced, loops),
                              kiln_arg_i64(KILN_U64, (int64_t)(is_merge ? p->parts : p->part_packs)),
                              kiln_arg_f64(real, job->exponent),
                              kiln_arg_f64(real, (double)job->count),
                              kiln_arg_f64(real, job->freedom)};
-    const uint32_t parts = is_split ? (uint32_t)p->parts : 1;
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, parts},
-                                                           .args = args,
-                                                           .arg_count = COUNT(args),
-                                                           .stream = job->stream,
-                                                           .overlaps_previous = kernel->overlaps});
+    return op_launch(
+        k, &(op_launch_desc){.request = &r,
+                             .blocks = op_ceil_div(kept.argument.packs, p->threads / p->lanes),
+                             .parts = is_split ? p->parts : 1,
+                             .units = "results",
+                             .unit_count = p->results,
+                             .args = args,
+                             .arg_count = COUNT(args),
+                             .stream = job->stream});
 }
 
 kiln_status reduce_run(kiln *k, const reduce_job *job, const reduce_plan *plan)

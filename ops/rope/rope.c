@@ -121,7 +121,7 @@ kiln_status kiln_rope_tables(kiln *k, const kiln_rope_tables_desc *d)
     op_set(&r, T, op_type_float_axis(type));
     op_set(&r, INDEX, of == KILN_I32 ? 1 : of == KILN_I64 ? 2 : 0);
     op_walk_set_loops(&r, &packs);
-    const kiln_arg args[] = {op_lines_view(positions, d->cos, KILN_I32),
+    const kiln_arg args[] = {op_launch_view(positions, d->cos, KILN_I32),
                              kiln_arg_view(d->cos),
                              kiln_arg_view(d->sin),
                              op_walk_arg(&packs),

@@ -6,7 +6,6 @@
 #include "ops/checks.h"
 #include "ops/lines.h"
 #include "ops/walk.h"
-#include "rt/memory/view.h"
 
 #define AXES "ops/scan/axes.def"
 #include "ops/axes.h"
@@ -35,45 +34,26 @@ typedef struct plan {
     } row;
 } plan;
 
-static kiln_type acc_type(kiln_type type)
-{
-    switch (type) {
-    case KILN_F64: return KILN_F64;
-    case KILN_F16:
-    case KILN_BF16:
-    case KILN_F32: return KILN_F32;
-    case KILN_I8:
-    case KILN_I16:
-    case KILN_I32:
-    case KILN_I64: return KILN_I64;
-    default: return KILN_U64;
-    }
-}
-
 // May packs of that many elements be moved?
 static bool is_possible(const plan *p, const kiln_view *views, uint32_t width, bool is_reverse)
 {
-    uint32_t last = p->lines.nest.rank - 1;
+    const op_nest *n = &p->lines.nest;
+    uint32_t last = n->rank - 1, along = p->is_columns ? last : n->rank; // the axis is no loop
     for (uint32_t v = 0; v < VIEWS; v++) {
-        size_t size = view_element_size(&views[v]);
         int64_t step = v == X ? p->row.x_step : p->row.to_step;
-        if (width * size > 16 ||
-            (views[v].buffer->address + views[v].first * size) % (width * size) ||
-            (p->is_columns ? p->lines.nest.strides[v][last] != 1 || step % width : step != 1))
+        if (!op_nest_is_aligned(n, &views[v], v, along, width) ||
+            (p->is_columns ? n->strides[v][last] != 1 || step % width : step != 1))
             return false;
-        for (uint32_t d = 0; d < p->lines.nest.rank && p->lines.rows > 1; d++)
-            if (!(p->is_columns && d == last) && p->lines.nest.strides[v][d] % width)
-                return false;
     }
     if (p->is_columns)
-        return p->lines.nest.sizes[last] % width == 0;
+        return n->sizes[last] % width == 0;
     return p->row.count % width == 0 || !is_reverse; // a last pack that is not full
 }
 
 static void make_plan(const kiln_view *views, uint32_t axis, bool is_reverse, plan *p)
 {
     *p = (plan){.type = kiln_view_type(views[X]), .out = kiln_view_type(views[TO])};
-    p->acc = acc_type(p->type);
+    p->acc = op_type_of_sums(p->type);
     p->row.count = views[X].sizes[axis];
     p->row.x_step = kiln_view_stride(views[X], axis);
     p->row.to_step = kiln_view_stride(views[TO], axis);
@@ -90,21 +70,21 @@ static void make_plan(const kiln_view *views, uint32_t axis, bool is_reverse, pl
         op_nest_widen(&p->lines.nest, p->width);
         uint64_t columns = p->lines.rows / p->width;
         if (columns < MANY && p->row.count > 2 * COLUMN_PART)
-            p->parts = op_least(op_least(op_over(p->row.count, COLUMN_PART), MANY / columns),
-                                COLUMN_PARTS);
+            p->parts = op_min(op_min(op_ceil_div(p->row.count, COLUMN_PART), MANY / columns),
+                              COLUMN_PARTS);
         p->per = 4;
         p->lanes = 32;
-        p->row.part = op_over(p->row.count, p->parts);
-        p->parts = op_over(p->row.count, p->row.part);
+        p->row.part = op_ceil_div(p->row.count, p->parts);
+        p->parts = op_ceil_div(p->row.count, p->row.part);
     } else {
-        uint64_t packs = op_over(p->row.count, p->width), most = p->width == 8 ? 2 : 4;
+        uint64_t packs = op_ceil_div(p->row.count, p->width), most = p->width == 8 ? 2 : 4;
         p->lanes = packs <= 256 && p->lines.rows >= BLOCKS ? 32 : packs <= 32 ? 32 : THREADS;
         p->per = packs > p->lanes ? (uint32_t)most : 1;
         uint64_t tile = (uint64_t)p->lanes * p->per;
         if (p->lanes == THREADS && p->lines.rows < BLOCKS / 2 && packs > 2 * tile)
-            p->parts = op_least(op_over(packs, 2 * tile), BLOCKS / p->lines.rows);
-        p->row.part = op_over(op_over(packs, p->parts), tile) * tile;
-        p->parts = op_over(packs, p->row.part);
+            p->parts = op_min(op_ceil_div(packs, 2 * tile), BLOCKS / p->lines.rows);
+        p->row.part = op_ceil_div(op_ceil_div(packs, p->parts), tile) * tile;
+        p->parts = op_ceil_div(packs, p->row.part);
     }
     p->bytes = p->parts > 1 ? p->lines.rows * p->parts * 8 : 0;
 }
@@ -132,16 +112,16 @@ static kiln_status launch(kiln *k, const plan *p, const kiln_scan_desc *d, const
     op_set(&r, IN_PLACE, is_in_place);
     kiln_view none = {.buffer = NULL}; // not used without parts
     const kiln_arg args[] = {kiln_arg_view(d->x), kiln_arg_view(d->out),
-                             op_lines_view(p->parts > 1 ? *words : none, d->out, KILN_U64),
+                             op_launch_view(p->parts > 1 ? *words : none, d->out, KILN_U64),
                              op_walk_arg(&packs), kiln_arg_struct(&p->row, sizeof p->row)};
     uint32_t together = p->is_columns ? THREADS : THREADS / p->lanes;
-    return op_lines_run(k, &(op_lines_launch){.request = &r,
-                                              .rows = p->lines.rows,
-                                              .blocks = op_over(packs.argument.packs, together),
-                                              .parts = p->parts,
-                                              .args = args,
-                                              .arg_count = COUNT(args),
-                                              .stream = d->stream});
+    return op_lines_launch(k, &p->lines,
+                           (op_launch_desc){.request = &r,
+                                            .blocks = op_ceil_div(packs.argument.packs, together),
+                                            .parts = p->parts,
+                                            .args = args,
+                                            .arg_count = COUNT(args),
+                                            .stream = d->stream});
 }
 
 static kiln_status begin(kiln *k, const char *call, const kiln_scan_desc *d, bool is_backward,
@@ -151,11 +131,9 @@ static kiln_status begin(kiln *k, const char *call, const kiln_scan_desc *d, boo
         {is_backward ? "dout" : "x", &d->x, .may_be_replaced = true, .types = &op_types_all},
         {is_backward ? "dx" : "out", &d->out, .is_result = true, .types = &op_types_all,
          .same = OP_SAME_SIZES}};
-    kiln_status status = op_check_listed(k, call, o, COUNT(o), is_in_place);
+    kiln_status status = op_check_rows(k, call, o, COUNT(o), d->axis, is_in_place);
     if (!status && (unsigned)d->op > KILN_SCAN_MIN)
         status = op_refuse(k, call, "there is no scan %d", (int)d->op);
-    if (!status)
-        status = op_check_axis(k, call, &o[0], d->axis);
     if (status)
         return status;
     const kiln_view views[VIEWS] = {[TO] = d->out, [X] = d->x};

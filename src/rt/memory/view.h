@@ -8,6 +8,8 @@
 void view_strides(const kiln_view *v, int64_t strides[KILN_MAX_RANK]);
 // Bytes of one element; 0 where the buffer is not live or the type unknown.
 size_t view_element_size(const kiln_view *v);
+// Is the first element at a multiple of so many bytes?
+bool view_is_aligned(const kiln_view *v, size_t bytes);
 // "[4, 8]" in `out`, which has VIEW_TEXT bytes; returns it.
 enum { VIEW_TEXT = 200 };
 const char *view_shape_text(const kiln_view *v, char *out);

@@ -19,6 +19,11 @@ size_t view_element_size(const kiln_view *v)
     return handle_is(HANDLE_BUFFER, v->buffer) ? v->buffer->elem_size : 0;
 }
 
+bool view_is_aligned(const kiln_view *v, size_t bytes)
+{
+    return (v->buffer->address + v->first * view_element_size(v)) % bytes == 0;
+}
+
 uint64_t kiln_view_count(kiln_view v)
 {
     uint64_t count = 1;
