@@ -4,6 +4,7 @@
 #include "ops/conv/host_conv.h"
 
 #include "kiln/ops_fuse.h"
+#include "ops/checks.h"
 #include "rt/memory/view.h"
 
 #define AXES "ops/conv/axes.def"
@@ -52,11 +53,8 @@ static kiln_status check(kiln *k, conv_job *j, op_operand *operands, uint32_t co
 {
     kiln_status status = op_check_operands(k, j->call, operands, count, NULL);
     j->type = kiln_view_type(*operands->view);
-    if (!status && j->type != KILN_F32 && j->type != KILN_F16 && j->type != KILN_BF16 &&
-        j->type != KILN_F64)
-        status = error_set(k, KILN_E_BAD_ARGUMENT, K6011,
-                           "%s: '%s' is %s; bf16, f16, f32 and f64 are possible", j->call,
-                           operands->name, kiln_type_name(j->type));
+    if (!status)
+        status = op_check_types(k, j->call, operands, &op_types_floats);
     for (uint32_t n = 1; n < count && !status; n++)
         status = op_check_type(k, j->call, &operands[n], j->type);
     return status ? status : check_shapes(k, j);

@@ -13,28 +13,31 @@ enum { THREADS = 256 };
 
 enum { LARGE, SMALL, INDICES, OPERANDS }; // the tensor under the windows, that of their results
 
-// Sizes of the window; none given: all of the space.
-static uint64_t taps_of(const kiln_pool_desc *p, uint32_t d)
+// A window without a size is all of the space, one without a stride moves by its size.
+static void set_defaults(kiln_pool_desc *p)
 {
-    return p->shape.size[d] ? p->shape.size[d] : p->x.sizes[2 + d];
+    for (uint32_t d = 0; d < WINDOW_SPACE; d++) {
+        uint32_t *size = &p->shape.size[d], *stride = &p->shape.window.stride[d];
+        *size = *size ? *size : (uint32_t)op_min(p->x.sizes[2 + d], UINT32_MAX);
+        *stride = *stride ? *stride : *size;
+    }
 }
 
 static kiln_status check_space(kiln *k, const char *call, const kiln_pool_desc *p,
                                const op_operand *o, uint32_t d)
 {
-    kiln_window w = p->shape.window;
-    uint64_t taps = taps_of(p, d), large = p->x.sizes[2 + d];
-    uint64_t reach = (w.dilation[d] ? w.dilation[d] : 1) * (taps - 1) + 1;
+    const kiln_window *w = &p->shape.window;
+    uint64_t taps = p->shape.size[d], large = p->x.sizes[2 + d];
+    uint64_t reach = (w->dilation[d] ? w->dilation[d] : 1) * (taps - 1) + 1;
     if (p->shape.is_adaptive)
         return large && large <= INT32_MAX && p->out.sizes[2 + d] <= INT32_MAX
                    ? KILN_OK
                    : op_refuse(k, call, "'%s' has no element along dimension %u of space",
                                o[LARGE].name, d);
-    if (w.pad_before[d] >= reach || w.pad_after[d] >= reach)
+    if (w->pad_before[d] >= reach || w->pad_after[d] >= reach)
         return op_refuse(k, call,
                          "along dimension %u of space the padding is as long as the window", d);
-    w.stride[d] = w.stride[d] ? w.stride[d] : (uint32_t)taps;
-    return op_window_check(k, call, &o[LARGE], &o[SMALL], d, taps, &w, true);
+    return op_window_check(k, call, &o[LARGE], &o[SMALL], d, taps, w, true);
 }
 
 static kiln_status check(kiln *k, const char *call, const kiln_pool_desc *p, const op_operand *o)
@@ -64,10 +67,11 @@ static kiln_status check(kiln *k, const char *call, const kiln_pool_desc *p, con
 }
 
 // Backward: x and out of the description are dx and dout.
-static kiln_status run(kiln *k, const char *call, const kiln_pool_desc *p, bool is_b)
+static kiln_status run(kiln *k, const char *call, kiln_pool_desc pool, bool is_b)
 {
+    const kiln_pool_desc *p = &pool;
     static const op_types index = {OP_INDICES, ", not i32 or i64"};
-    bool is_max = p->shape.kind == KILN_POOL_MAX;
+    bool is_max = p->shape.kind == KILN_POOL_MAX, has_indices = p->indices.buffer;
     const op_operand o[OPERANDS] = {
         {is_b ? "dx" : "x", &p->x, .is_result = is_b, .types = &op_types_floats},
         {is_b ? "dout" : "out", &p->out, .is_result = !is_b, .same = OP_SAME_TYPE},
@@ -75,7 +79,7 @@ static kiln_status run(kiln *k, const char *call, const kiln_pool_desc *p, bool 
          .types = is_max ? &index : NULL}};
     const kiln_view *from = is_b ? &p->out : &p->x, *to = is_b ? &p->x : &p->out;
     const kiln_view *views[] = {from, to, &p->indices};
-    bool has_indices = p->indices.buffer;
+    set_defaults(&pool);
     kiln_status status = check(k, call, p, o);
     if (status || !kiln_view_count(*to))
         return status;
@@ -84,11 +88,7 @@ static kiln_status run(kiln *k, const char *call, const kiln_pool_desc *p, bool 
     w.count = kiln_view_count(*to);
     w.channels = (uint32_t)to->sizes[1];
     uint32_t space = to->rank - 2, first = WINDOW_SPACE - space;
-    for (uint32_t d = 0; d < space; d++) {
-        w.taps[first + d] = (uint32_t)taps_of(p, d);
-        if (!p->shape.window.stride[d])
-            w.stride[first + d] = w.taps[first + d];
-    }
+    memcpy(&w.taps[first], p->shape.size, space * sizeof *w.taps);
     op_request r = {.program = &program};
     op_set(&r, T, op_type_float_axis(kiln_view_type(*to)));
     op_set(&r, MAX, is_max);
@@ -111,19 +111,15 @@ kiln_status kiln_pool_forward(kiln *k, const kiln_pool_desc *d)
 {
     const char *call = "kiln_pool_forward";
     kiln_status status = op_begin(k, call, d);
-    return status ? status : run(k, call, d, false);
+    return status ? status : run(k, call, *d, false);
 }
 
 kiln_status kiln_pool_backward(kiln *k, const kiln_pool_backward_desc *d)
 {
     const char *call = "kiln_pool_backward";
     kiln_status status = op_begin(k, call, d);
-    return status ? status
-                  : run(k, call,
-                        &(kiln_pool_desc){.x = d->dx,
-                                          .out = d->dout,
-                                          .indices = d->indices,
-                                          .shape = d->shape,
-                                          .stream = d->stream},
-                        true);
+    if (status)
+        return status;
+    kiln_pool_desc pool = {d->dx, d->dout, d->indices, d->shape, d->stream};
+    return run(k, call, pool, true);
 }

@@ -36,9 +36,7 @@ static kiln_status check(kiln *k, const char *call, op_sorting *j, bool is_whole
         {"index", &j->index, .is_result = true, .is_optional = true, .types = &index_types},
         {"values", &j->value, .is_optional = true},
         {"values_out", &j->to_value, .is_result = true, .is_optional = true}};
-    kiln_status status = op_check_listed(k, call, o, COUNT(o), NULL);
-    if (!status)
-        status = op_check_axis(k, call, &o[0], j->axis);
+    kiln_status status = op_check_rows(k, call, o, COUNT(o), j->axis, NULL);
     for (uint32_t n = 1; n < COUNT(o) && !status; n++)
         status = check_result(k, call, &o[n], &j->x, j->axis);
     if (!status && !j->value.buffer != !j->to_value.buffer)
