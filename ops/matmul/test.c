@@ -241,6 +241,19 @@ static bool test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel
     return true;
 }
 
+// With integers, of which sums are exact, and with other numbers. Did the kernel run?
+static bool test_both(kiln *k, const test_case *c, kiln_matmul_kernel kernel)
+{
+    bool all = true;
+    for (int is_integer = 1; is_integer >= 0; is_integer--) {
+        data d;
+        make_data(k, c, &d, is_integer);
+        all &= test_kernel(k, c, &d, kernel, is_integer);
+        free_data(&d);
+    }
+    return all;
+}
+
 static void test_one(kiln *k, const test_case *given)
 {
     test_case c = *given;
@@ -445,12 +458,7 @@ static void test_ways(kiln *k)
                 c.k = sizes[i][2] & (is_odd ? ~0u : ~15u);
                 c.batch = 1 + (i == 0 && w % 3 == 0);
                 c.epilogue = c.in == KILN_I8 ? KILN_EPILOGUE_NONE : (kiln_epilogue)(w % 5);
-                for (int is_integer = 1; is_integer >= 0; is_integer--) {
-                    data d;
-                    make_data(k, &c, &d, is_integer);
-                    test_kernel(k, &c, &d, KILN_MATMUL_SM90, is_integer);
-                    free_data(&d);
-                }
+                test_both(k, &c, KILN_MATMUL_SM90);
             }
 }
 
@@ -481,12 +489,7 @@ static void test_loose(kiln *k)
                                .sm90 = {.parts = tiles[t][2]}};
                 if (!is_cuda && (t + s + (size_t)layout) % 2)
                     continue;
-                for (int is_integer = 1; is_integer >= 0; is_integer--) {
-                    data d;
-                    make_data(k, &c, &d, is_integer);
-                    test_kernel(k, &c, &d, KILN_MATMUL_PORTABLE, is_integer);
-                    free_data(&d);
-                }
+                test_both(k, &c, KILN_MATMUL_PORTABLE);
             }
 }
 
