@@ -219,7 +219,7 @@ kiln_status matmul_finish(const job *j, const matmul_ends *e, const kiln_view *s
                             .args = args,
                             .arg_count = count,
                             .stream = d->stream,
-                            .overlaps_previous = !d->waits_for_previous && j->k->caps.sm >= 90});
+                            .overlaps_previous = matmul_overlaps(j)});
 }
 
 typedef struct strided_layout { // as gemm_strided.c has it

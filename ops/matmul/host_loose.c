@@ -132,9 +132,9 @@ bool matmul_is_loose(const job *j)
     return own + (is_few ? own / 8 : 0) < matmul_sm90_cost(j);
 }
 
-static kiln_status multiply(const job *j, const way *w)
+static kiln_status multiply(const job *j, const void *of)
 {
-    const op_kernel *kernel;
+    const way *w = of;
     op_request r = {.program = &gemm_portable};
     matmul_set_types(j, j->a.is_transposed, !j->b.is_transposed, &r);
     op_set(&r, BM, w->m);
@@ -147,39 +147,19 @@ static kiln_status multiply(const job *j, const way *w)
     op_set(&r, WHOLE, false);
     op_set(&r, PARTS, w->parts > 1);
     op_set(&r, PAIRS, matmul_has_pairs(j));
-    kiln_status status = op_kernel_get(j->k, &r, &kernel);
     uint64_t tiles = (uint64_t)ceil_div(j->m, w->m) * ceil_div(j->n, w->n);
-    if (!status && tiles > INT32_MAX)
-        return matmul_too_many_tiles(j, tiles);
-    return status ? status
-                  : matmul_launch_plain(j, kernel, (uint32_t)tiles, w->parts,
-                                        !j->desc->waits_for_previous);
+    return matmul_launch_tiles(j, &r, tiles, w->parts, !j->desc->waits_for_previous);
 }
 
 kiln_status matmul_run_loose(const job *j)
 {
-    uint64_t cost, bytes;
+    uint64_t cost;
     way w = pick(j, &cost);
-    kiln_matmul_desc plain;
-    kiln_buffer *scratch = NULL;
-    bool is_temporary = false;
     if (j->list) {
         j->list->at = AT_PORTABLE;
         j->list->count = 1;
         j->list->all[0] = (matmul_choice){w.m, w.n, {.parts = w.parts}};
         return KILN_OK;
     }
-    if (w.parts == 1)
-        return multiply(j, &w);
-    bytes = matmul_part_bytes(j, w.parts);
-    kiln_status status = matmul_scratch(j->k, j->desc->stream, bytes, &scratch, &is_temporary);
-    if (status)
-        return status;
-    job parts = matmul_job_of_parts(j, &plain, scratch, 0);
-    status = multiply(&parts, &w);
-    if (!status)
-        status = matmul_add_parts(j, &parts.out, w.parts);
-    if (is_temporary)
-        kiln_buffer_free(scratch);
-    return status;
+    return matmul_run_parts(j, NULL, w.parts, multiply, &w);
 }

@@ -105,6 +105,18 @@ static inline uint32_t ceil_div(uint32_t a, uint32_t b)
     return a / b + (a % b != 0);
 }
 
+// The size of the operand that passes by once, and of the other, of which there is little: columns
+// or, is_swapped, rows of the result.
+static inline uint32_t many_of(const job *j, bool is_swapped)
+{
+    return is_swapped ? j->n : j->m;
+}
+
+static inline uint32_t few_of(const job *j, bool is_swapped)
+{
+    return is_swapped ? j->m : j->n;
+}
+
 // --- host_views.c
 // The products of a description: equal ones at equal distances are one job. Everything is checked,
 // but for the types.
@@ -120,11 +132,23 @@ job matmul_job(const products *p, uint64_t n);
 // An argument that points to the first element of matrix `n`, or to the start of its buffer.
 kiln_arg matmul_arg(const matrix *of, uint64_t n);
 kiln_arg matmul_arg_start(const matrix *of);
+
+// --- host_plain.c
+extern const char matmul_not_contiguous[], matmul_across_rows[]; // reasons to refuse
+// Why no matrix unit can multiply such operands; why gemm_thin.c and gemm_stream.c cannot, whatever
+// their tile is. NULL: they can.
+const char *matmul_operand_obstacle(const job *j);
+const char *matmul_mma_obstacle(const job *j);
+// May kernels that wait themselves start before the one before ends?
+bool matmul_overlaps(const job *j);
 kiln_status matmul_too_many_tiles(const job *j, uint64_t tiles);
 // A kernel with the arguments of gemm_portable.c and gemm_sm80.c: `blocks` along x, batches along
 // y, parts of K along z.
 kiln_status matmul_launch_plain(const job *j, const op_kernel *kernel, uint32_t blocks,
                                 uint32_t parts, bool overlaps_previous);
+// The same for a variant, with a block for each tile.
+kiln_status matmul_launch_tiles(const job *j, const op_request *r, uint64_t tiles, uint32_t parts,
+                                bool overlaps_previous);
 
 // --- host_tile.c
 // An H200 has room for 30 clusters of four blocks or 15 of eight (cuOccupancyMaxActiveClusters):
@@ -210,11 +234,18 @@ uint64_t matmul_sm90_cost(const job *j);
 // job read these.
 uint64_t matmul_copy_bytes(const job *j, const matrix *x);
 kiln_status matmul_pack(const job *j, const matrix *only, kiln_buffer *to, job *out);
+
+// --- host_parts.c
 // Sums of parts of K: their bytes (none for one part), the product that makes them, and the kernel
 // that adds them to the result of `j`.
 uint64_t matmul_part_bytes(const job *j, uint32_t parts);
 job matmul_job_of_parts(const job *j, kiln_matmul_desc *plain, kiln_buffer *to, uint64_t offset);
 kiln_status matmul_add_parts(const job *j, const matrix *sums, uint32_t parts);
+// One product in `count` parts, with what comes before and after it: `copied`, an operand or NULL,
+// is copied first; `multiply` makes the sums in the form `way`.
+typedef kiln_status matmul_multiply(const job *j, const void *way);
+kiln_status matmul_run_parts(const job *j, const matrix *copied, uint32_t count,
+                             matmul_multiply *multiply, const void *way);
 
 // --- host_loose.c
 // About how many cycles gemm_portable.c takes for operands that gemm_sm90.c reads from a copy only;
@@ -286,7 +317,6 @@ uint64_t matmul_scaled_cost(const job *j, const matmul_ends *e);
 kiln_status matmul_run_scaled(const job *j, const matmul_ends *e);
 
 // --- matmul.c
-extern const char matmul_not_contiguous[], matmul_across_rows[]; // reasons to refuse
 void matmul_set_types(const job *j, bool left_is_mn, bool right_is_mn, op_request *r);
 // Do rows and matrices start at multiples of 16 bytes?
 bool matmul_is_aligned(const job *j, const matrix *x, uint32_t bytes);

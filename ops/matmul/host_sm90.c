@@ -8,8 +8,7 @@
 
 static const op_program gemm_sm90 = MATMUL_PROGRAM("ops/matmul/gemm_sm90.c"),
                         gemm_pack = MATMUL_PROGRAM("ops/matmul/gemm_pack.c"),
-                        gemm_turn = MATMUL_PROGRAM("ops/matmul/gemm_turn.c"),
-                        gemm_add = MATMUL_PROGRAM("ops/matmul/gemm_add.c");
+                        gemm_turn = MATMUL_PROGRAM("ops/matmul/gemm_turn.c");
 
 // A single row may have any pitch.
 static uint64_t pitch_bytes(const matrix *x, uint32_t bytes)
@@ -168,12 +167,9 @@ const char *matmul_sm90_obstacle(const job *j)
         return "the device is not sm_90a";
     if (!j->k->caps.has_tensor_copies)
         return "the device has no tensor maps";
-    if (j->type == F32)
-        return "f32 without is_tf32 has no matrix unit";
-    if (matmul_is_scattered(j))
-        return matmul_not_contiguous;
-    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
-        return matmul_across_rows;
+    const char *obstacle = matmul_operand_obstacle(j);
+    if (obstacle)
+        return obstacle;
     if (!j->depth)
         return "k is 0";
     if ((d->tile_m || d->tile_n) && !matmul_has_tile(j))
@@ -427,64 +423,6 @@ static kiln_status turn(const job *j, kiln_buffer *to, uint64_t offset, job *out
                                            .arg_count = COUNT(args),
                                            .stream = j->desc->stream,
                                            .overlaps_previous = !j->desc->waits_for_previous});
-}
-
-// Numbers from row to row of a part's sums.
-static uint32_t part_pitch(const job *j)
-{
-    return (j->n + 3) / 4 * 4;
-}
-
-uint64_t matmul_part_bytes(const job *j, uint32_t parts)
-{
-    return parts > 1 ? (uint64_t)parts * j->m * part_pitch(j) * 4 : 0;
-}
-
-job matmul_job_of_parts(const job *j, kiln_matmul_desc *plain, kiln_buffer *to, uint64_t offset)
-{
-    job parts = *j;
-    *plain = *j->desc;
-    plain->epilogue = KILN_EPILOGUE_NONE;
-    parts.desc = plain;
-    parts.result = j->type == S8 ? OUT_S32 : OUT_F32;
-    parts.out_bytes = 4;
-    parts.is_loose = false;
-    parts.out = (matrix){.buffer = to,
-                         .type = j->type == S8 ? KILN_I32 : KILN_F32,
-                         .first = offset / 4,
-                         .rows = j->m,
-                         .stride = part_pitch(j)};
-    return parts;
-}
-
-kiln_status matmul_add_parts(const job *j, const matrix *sums, uint32_t parts)
-{
-    enum { THREADS = 128 };
-    const kiln_matmul_desc *d = j->desc;
-    op_request r = {.program = &gemm_add};
-    const op_kernel *kernel;
-    uint64_t threads = (uint64_t)j->m * ceil_div(j->n, 4);
-    op_set(&r, TYPE, j->type);
-    op_set(&r, OUT, j->result);
-    op_set(&r, EPILOGUE, d->epilogue);
-    op_set(&r, LOOSE, j->is_loose);
-    kiln_status status = op_kernel_get(j->k, &r, &kernel);
-    if (status)
-        return status;
-    kiln_arg args[8] = {matmul_arg(sums, 0), matmul_arg(&j->out, 0)};
-    size_t count = 2;
-    if (d->epilogue != KILN_EPILOGUE_NONE)
-        args[count++] = matmul_arg(&j->bias, 0);
-    const uint64_t numbers[] = {j->m, j->n, parts, sums->stride, j->out.stride};
-    for (size_t n = 0; n < COUNT(numbers); n++)
-        args[count++] = kiln_arg_i64(KILN_U32, (int64_t)numbers[n]);
-    return kiln_launch(
-        kernel->kernel,
-        &(kiln_launch_desc){.grid = {(uint32_t)((threads + THREADS - 1) / THREADS)},
-                            .args = args,
-                            .arg_count = count,
-                            .stream = d->stream,
-                            .overlaps_previous = !d->waits_for_previous && j->k->caps.sm >= 90});
 }
 
 // One product, with what comes before and after.

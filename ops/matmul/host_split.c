@@ -81,8 +81,7 @@ static kiln_status split(const job *j, const matrix *x, uint32_t n, bool is_righ
                                            .args = args,
                                            .arg_count = COUNT(args),
                                            .stream = j->desc->stream,
-                                           .overlaps_previous = !j->desc->waits_for_previous &&
-                                                                j->k->caps.sm >= 90});
+                                           .overlaps_previous = matmul_overlaps(j)});
 }
 
 kiln_status matmul_run_split(const job *j)

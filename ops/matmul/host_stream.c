@@ -42,16 +42,6 @@ typedef struct way {
     bool is_swapped;                    // few rows
 } way;
 
-static uint32_t few_of(const job *j, bool is_swapped)
-{
-    return is_swapped ? j->m : j->n;
-}
-
-static uint32_t many_of(const job *j, bool is_swapped)
-{
-    return is_swapped ? j->n : j->m;
-}
-
 static bool is_across(const job *j, const matrix *x) // contiguous across K
 {
     return x == &j->a ? x->is_transposed : !x->is_transposed;
@@ -157,23 +147,13 @@ static way pick(const job *j, uint64_t *least)
     return best;
 }
 
-static const char *obstacle(const job *j, const way *w)
+static const char *obstacle_of(const job *j, const way *w)
 {
-    const kiln_caps *caps = &j->k->caps;
+    const char *obstacle = matmul_mma_obstacle(j);
     const matrix *many = long_of(j, w->is_swapped);
     uint32_t unit = w->is_swapped ? 16 : 8;
-    if (!caps->has_nv)
-        return "the device has no matrix unit";
-    if (caps->sm && caps->sm < (j->type == E4M3 ? 89 : 80))
-        return "the device is too old";
-    if (j->type == F32)
-        return "f32 without is_tf32 has no matrix unit";
-    if (matmul_is_scattered(j))
-        return matmul_not_contiguous;
-    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
-        return matmul_across_rows;
-    if (!j->depth)
-        return "k is 0";
+    if (obstacle)
+        return obstacle;
     if ((is_across(j, many) && !is_even(j, many)) || (j->batch > 1 && copied_of(j, w->is_swapped)))
         return "a row of an operand does not start at a multiple of 16 bytes";
     if ((w->many != LEAST_MANY && w->many != MOST_MANY) || !w->fews || w->fews % unit ||
@@ -187,7 +167,7 @@ const char *matmul_stream_obstacle(const job *j)
 {
     uint64_t cost;
     way w = pick(j, &cost);
-    return obstacle(j, &w);
+    return obstacle_of(j, &w);
 }
 
 uint64_t matmul_stream_cost(const job *j)
@@ -195,7 +175,7 @@ uint64_t matmul_stream_cost(const job *j)
     uint64_t cost;
     way w = pick(j, &cost);
     uint32_t few = few_of(j, w.is_swapped);
-    return few > MOST_FEW * MOST_TILES || obstacle(j, &w) ? UINT64_MAX : cost;
+    return few > MOST_FEW * MOST_TILES || obstacle_of(j, &w) ? UINT64_MAX : cost;
 }
 
 bool matmul_is_stream(const job *j)
@@ -206,9 +186,9 @@ bool matmul_is_stream(const job *j)
            cost < matmul_loose_cost(j) && (matmul_sm90_obstacle(j) || cost < matmul_sm90_cost(j));
 }
 
-static kiln_status multiply(const job *j, const way *w)
+static kiln_status multiply(const job *j, const void *of)
 {
-    const op_kernel *kernel;
+    const way *w = of;
     op_request r = {.program = &gemm_stream};
     matmul_set_types(j, j->a.is_transposed, !j->b.is_transposed, &r);
     op_set(&r, BM, w->many);
@@ -218,22 +198,13 @@ static kiln_status multiply(const job *j, const way *w)
     op_set(&r, SWAP, w->is_swapped);
     op_set(&r, PARTS, w->parts > 1);
     op_set(&r, PAIRS, matmul_has_pairs(j));
-    kiln_status status = op_kernel_get(j->k, &r, &kernel);
-    uint64_t blocks = blocks_of(j, w);
-    if (!status && blocks > INT32_MAX)
-        return matmul_too_many_tiles(j, blocks);
-    bool overlaps = !j->desc->waits_for_previous && j->k->caps.sm >= 90;
-    return status ? status : matmul_launch_plain(j, kernel, (uint32_t)blocks, w->parts, overlaps);
+    return matmul_launch_tiles(j, &r, blocks_of(j, w), w->parts, matmul_overlaps(j));
 }
 
 kiln_status matmul_run_stream(const job *j)
 {
     uint64_t cost;
     way w = pick(j, &cost);
-    const matrix *copied = copied_of(j, w.is_swapped);
-    kiln_matmul_desc plain;
-    kiln_buffer *scratch = NULL;
-    bool is_temporary = false;
     if (j->list) {
         j->list->at = AT_THIN;
         j->list->count = 1;
@@ -241,22 +212,5 @@ kiln_status matmul_run_stream(const job *j)
             w.many, w.fews, {.is_swapped = w.is_swapped, .stages = w.stages, .parts = w.parts}};
         return KILN_OK;
     }
-    uint64_t copies = copied ? matmul_copy_bytes(j, copied) : 0,
-             bytes = copies + matmul_part_bytes(j, w.parts);
-    kiln_status status =
-        bytes ? matmul_scratch(j->k, j->desc->stream, bytes, &scratch, &is_temporary) : KILN_OK;
-    job inner = *j;
-    if (!status && copies)
-        status = matmul_pack(j, copied, scratch, &inner);
-    if (!status && w.parts > 1) {
-        job parts = matmul_job_of_parts(&inner, &plain, scratch, copies);
-        status = multiply(&parts, &w);
-        if (!status)
-            status = matmul_add_parts(j, &parts.out, w.parts);
-    } else if (!status) {
-        status = multiply(&inner, &w);
-    }
-    if (is_temporary)
-        kiln_buffer_free(scratch);
-    return status;
+    return matmul_run_parts(j, copied_of(j, w.is_swapped), w.parts, multiply, &w);
 }

@@ -38,16 +38,6 @@ static uint32_t rows_of(const way *w) // of a block
     return warps_of(w) / w->kwarps * ROWS;
 }
 
-static uint32_t few_of(const job *j, bool is_swapped)
-{
-    return is_swapped ? j->m : j->n;
-}
-
-static uint32_t many_of(const job *j, bool is_swapped)
-{
-    return is_swapped ? j->n : j->m;
-}
-
 // Do all pieces of 16 bytes begin at multiples of that, and end inside their row?
 static bool is_aligned(const job *j)
 {
@@ -128,21 +118,11 @@ static way pick(const job *j, uint64_t *least)
 const char *matmul_thin_obstacle(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    const kiln_caps *caps = &j->k->caps;
+    const char *obstacle = matmul_mma_obstacle(j);
     uint32_t rows = d->tile_m, parts = d->sm90.parts, shared = d->sm90.split_k;
     way asked = {.kwarps = shared};
-    if (!caps->has_nv)
-        return "the device has no matrix unit";
-    if (caps->sm && caps->sm < (j->type == E4M3 ? 89 : 80))
-        return "the device is too old";
-    if (j->type == F32)
-        return "f32 without is_tf32 has no matrix unit";
-    if (matmul_is_scattered(j))
-        return matmul_not_contiguous;
-    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
-        return matmul_across_rows;
-    if (!j->depth)
-        return "k is 0";
+    if (obstacle)
+        return obstacle;
     if ((rows || d->tile_n) &&
         ((shared != 1 && shared != 2 && shared != 4 && shared != 8) || rows != rows_of(&asked) ||
          !d->tile_n || d->tile_n % 8 || d->tile_n > MOST_FEW ||
@@ -171,9 +151,9 @@ bool matmul_is_thin(const job *j)
     return cost < sm90 && cost - cost / 4 < loose;
 }
 
-static kiln_status multiply(const job *j, const way *w)
+static kiln_status multiply(const job *j, const void *of)
 {
-    const op_kernel *kernel;
+    const way *w = of;
     op_request r = {.program = &gemm_thin};
     matmul_set_types(j, j->a.is_transposed, !j->b.is_transposed, &r);
     op_set(&r, BN, w->fews);
@@ -181,21 +161,13 @@ static kiln_status multiply(const job *j, const way *w)
     op_set(&r, ALIGNED, is_aligned(j));
     op_set(&r, SWAP, w->is_swapped);
     op_set(&r, PARTS, w->parts > 1);
-    kiln_status status = op_kernel_get(j->k, &r, &kernel);
-    uint64_t blocks = blocks_of(j, w);
-    if (!status && blocks > INT32_MAX)
-        return matmul_too_many_tiles(j, blocks);
-    bool overlaps = !j->desc->waits_for_previous && j->k->caps.sm >= 90;
-    return status ? status : matmul_launch_plain(j, kernel, (uint32_t)blocks, w->parts, overlaps);
+    return matmul_launch_tiles(j, &r, blocks_of(j, w), w->parts, matmul_overlaps(j));
 }
 
 kiln_status matmul_run_thin(const job *j)
 {
     uint64_t cost;
     way w = pick(j, &cost);
-    kiln_matmul_desc plain;
-    kiln_buffer *scratch = NULL;
-    bool is_temporary = false;
     if (j->list) {
         j->list->at = AT_THIN;
         j->list->count = 1;
@@ -205,17 +177,5 @@ kiln_status matmul_run_thin(const job *j)
                             {.is_swapped = w.is_swapped, .split_k = w.kwarps, .parts = w.parts}};
         return KILN_OK;
     }
-    if (w.parts == 1)
-        return multiply(j, &w);
-    kiln_status status = matmul_scratch(j->k, j->desc->stream, matmul_part_bytes(j, w.parts),
-                                        &scratch, &is_temporary);
-    if (status)
-        return status;
-    job parts = matmul_job_of_parts(j, &plain, scratch, 0);
-    status = multiply(&parts, &w);
-    if (!status)
-        status = matmul_add_parts(j, &parts.out, w.parts);
-    if (is_temporary)
-        kiln_buffer_free(scratch);
-    return status;
+    return matmul_run_parts(j, NULL, w.parts, multiply, &w);
 }

@@ -102,10 +102,6 @@ static void set_common(const job *j, op_request *r)
     matmul_set_types(j, j->a.is_transposed, !j->b.is_transposed, r);
 }
 
-const char matmul_not_contiguous[] = "neither rows nor columns of an operand are contiguous",
-           matmul_across_rows[] = "only 16-bit operands can be read across their rows: of a the "
-                                  "rows are contiguous, of b the columns";
-
 bool matmul_is_aligned(const job *j, const matrix *x, uint32_t bytes)
 {
     return (x->buffer->address + x->first * bytes) % 16 == 0 && x->stride * bytes % 16 == 0 &&
@@ -146,40 +142,6 @@ static bool is_whole(const job *j, plain way)
            j->depth / depth >= way.stages;
 }
 
-kiln_status matmul_too_many_tiles(const job *j, uint64_t tiles)
-{
-    return error_set(j->k, KILN_E_LAUNCH, K6015, "kiln_matmul: %llu tiles are too many",
-                     (unsigned long long)tiles);
-}
-
-kiln_status matmul_launch_plain(const job *j, const op_kernel *kernel, uint32_t blocks,
-                                uint32_t parts, bool overlaps_previous)
-{
-    const kiln_matmul_desc *d = j->desc;
-    kiln_status status = KILN_OK;
-    const uint32_t most = 65535; // blocks along y
-    for (uint32_t first = 0; first < j->batch && !status; first += most) {
-        kiln_arg args[16] = {matmul_arg(&j->a, first), matmul_arg(&j->b, first),
-                             matmul_arg(&j->out, first)};
-        size_t count = 3;
-        if (d->epilogue != KILN_EPILOGUE_NONE)
-            args[count++] = matmul_arg(&j->bias, 0);
-        const uint64_t numbers[] = {j->m,          j->n,      j->depth,  j->a.stride, j->b.stride,
-                                    j->out.stride, j->a.next, j->b.next, j->out.next};
-        for (size_t i = 0; i < COUNT(numbers); i++)
-            args[count++] = kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, (int64_t)numbers[i]);
-        uint32_t rest = j->batch - first;
-        status = kiln_launch(kernel->kernel,
-                             &(kiln_launch_desc){.grid = {blocks, rest < most ? rest : most, parts},
-                                                 .shared_bytes = kernel->shared_bytes,
-                                                 .args = args,
-                                                 .arg_count = count,
-                                                 .stream = d->stream,
-                                                 .overlaps_previous = overlaps_previous});
-    }
-    return status;
-}
-
 static kiln_status launch_plain(const job *j, const op_kernel *kernel, plain way)
 {
     uint64_t tiles = (uint64_t)ceil_div(j->m, way.m) * ceil_div(j->n, way.n), blocks = tiles;
@@ -199,15 +161,10 @@ static const char *sm80_obstacle(const job *j)
         return "the device has no asynchronous copies";
     if (j->k->caps.sm && j->k->caps.sm < (j->type == E4M3 ? 89 : 80))
         return "the device is too old";
-    if (j->type == F32)
-        return "f32 without is_tf32 has no matrix unit";
-    if (matmul_is_scattered(j))
-        return matmul_not_contiguous;
-    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
-        return matmul_across_rows;
-    if (!operands_are_aligned(j))
+    const char *obstacle = matmul_operand_obstacle(j);
+    if (!obstacle && !operands_are_aligned(j))
         return "a row of an operand does not start at a multiple of 16 bytes";
-    return NULL;
+    return obstacle;
 }
 
 static kiln_status refuse(const job *j, const char *kernel, const char *why)
@@ -437,8 +394,7 @@ static kiln_status launch_strided(const job *j, const op_request *r, uint64_t bl
                                             .args = args,
                                             .arg_count = count,
                                             .stream = d->stream,
-                                            .overlaps_previous =
-                                                !d->waits_for_previous && j->k->caps.sm >= 90});
+                                            .overlaps_previous = matmul_overlaps(j)});
     }
     return status;
 }
@@ -584,8 +540,7 @@ static kiln_status run_short(const job *j, const small *s)
     uint64_t blocks = (uint64_t)rows * columns;
     if (blocks > INT32_MAX)
         return matmul_too_many_tiles(j, blocks);
-    bool overlaps = !j->desc->waits_for_previous && j->k->caps.sm >= 90;
-    return matmul_launch_plain(j, kernel, (uint32_t)blocks, 1, overlaps);
+    return matmul_launch_plain(j, kernel, (uint32_t)blocks, 1, matmul_overlaps(j));
 }
 
 static kiln_status run_small(const job *j)
