@@ -7,19 +7,9 @@
 
 tune(PIXELS, 4, 1, 2);
 enum { THREADS = 256 };
-#ifndef T
-#    define T f32
-#endif
+#include "types.h"
 #ifndef V
 #    define V 1
-#endif
-#ifndef BIAS
-#    define BIAS f32
-#endif
-#ifdef INVERSE
-#    define IS_INVERSE true
-#else
-#    define IS_INVERSE false
 #endif
 #include "activate.h"
 KERNEL_OVERLAPS

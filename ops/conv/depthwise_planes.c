@@ -3,11 +3,7 @@
 // weights of its channel in registers, reads each row of what its results need once, and adds it to all
 // of them. Sums have the order of direct.c, and so its bits. INVERSE goes from the small tensor to the
 // large one.
-#ifdef INVERSE
-#    define IS_INVERSE true
-#else
-#    define IS_INVERSE false
-#endif
+#include "types.h"
 #include <kiln/kernel.h>
 tune(TAPS, 3, 1, 2, 4, 5, 6, 7); // of a row
 tune(FLAT, 0, 1);                // the window has one row, else as many as columns
@@ -16,12 +12,6 @@ enum { ALONG = 1, ALONG_TAPS = FLAT ? 1 : TAPS };
 #include "strips.h"
 
 enum { THREADS = 256 };
-#ifndef T
-#    define T f32
-#endif
-#ifndef BIAS
-#    define BIAS f32
-#endif
 #include "activate.h"
 KERNEL_OVERLAPS
 

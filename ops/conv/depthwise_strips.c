@@ -3,25 +3,15 @@
 // a row. For each row of the window it reads what all of them need once, and has it in registers. Blocks
 // have `packs` packs of channels, whose weights they bring to shared memory, and walk over the strips.
 // Sums have the order of direct.c, and so its bits. INVERSE goes from the small tensor to the large one.
-#ifdef INVERSE
-#    define IS_INVERSE true
-#else
-#    define IS_INVERSE false
-#endif
+#include "types.h"
 #include <kiln/kernel.h>
 tune(TAPS, 3, 1, 2, 4, 5, 6, 7); // of a row
 enum { ALONG = 2, ALONG_TAPS = TAPS };
 #include "strips.h"
 
 enum { THREADS = 256 };
-#ifndef T
-#    define T f32
-#endif
 #ifndef V
 #    define V 4
-#endif
-#ifndef BIAS
-#    define BIAS f32
 #endif
 #include "activate.h"
 KERNEL_OVERLAPS

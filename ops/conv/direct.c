@@ -8,17 +8,7 @@
 #include <kiln/window.h>
 
 enum { THREADS = 256 };
-#ifndef T
-#    define T f32
-#endif
-#ifndef BIAS
-#    define BIAS f32
-#endif
-#ifdef INVERSE
-#    define IS_INVERSE true
-#else
-#    define IS_INVERSE false
-#endif
+#include "types.h"
 #include "activate.h"
 KERNEL_OVERLAPS
 

@@ -22,14 +22,7 @@ tune(DIVIDES, 0, 1); // INVERSE with a stride
 #    define MULTIPLY mma_f16
 #    define PAIR     pack_f16
 #endif
-#ifndef BIAS
-#    define BIAS f32
-#endif
-#ifdef INVERSE
-#    define IS_INVERSE true
-#else
-#    define IS_INVERSE false
-#endif
+#include "types.h"
 #include "activate.h"
 
 enum {

@@ -17,17 +17,7 @@ enum {
     ACROSS = BN / COLUMNS,
     THREADS = DOWN * ACROSS
 };
-#ifndef T
-#    define T f32
-#endif
-#ifndef BIAS
-#    define BIAS f32
-#endif
-#ifdef INVERSE
-#    define IS_INVERSE true
-#else
-#    define IS_INVERSE false
-#endif
+#include "types.h"
 #include "activate.h"
 KERNEL_OVERLAPS
 
