@@ -25,7 +25,7 @@ static const char *const measured[] = {"src/rt/channel/mailbox.h",
                                        "src/rt/host/group.c",
                                        "src/rt/channel/print_room.h",
                                        "src/dev/cuda/print.c",
-                                       "src/dev/cuda/far.c",
+                                       "src/dev/cuda/large_objects.c",
                                        "src/dev/cuda/ring.c"};
 
 typedef struct bench {

@@ -12,7 +12,7 @@
 #include "base/knobs.h"
 #include "base/term.h"
 #include "cli/cli.h"
-#include "cli/side.h"
+#include "cli/side_by_side.h"
 #include "compile.h"
 #include "dev/device.h"
 #include "pass/pass.h"
@@ -150,19 +150,19 @@ static void print_side(show *s, front *f, ir_module *m)
     const char *reason;
     if (!f || !emit(s, f, m, true, &ptx))
         return;
-    side_page page = {
+    side_by_side page = {
         .of = {.in = s->in, .sources = f->sources, .module = m, .only = kernel_of(s, m)},
         .ptx = {ptx.at, ptx.len}};
     page.sass = ptxas_disassemble(s->in, s->target->name, page.ptx);
     if (s->html) {
-        side_html(&page, str_format(s->in, "%s for %s", s->path, s->target->name), &html);
+        side_by_side_html(&page, str_format(s->in, "%s for %s", s->path, s->target->name), &html);
         s->cannot_write = !file_write(s->in, s->html, html.at, html.len, &reason);
         if (s->cannot_write)
             fprintf(stderr, "kiln show: %s: %s\n", s->html, reason);
         return;
     }
     bool is_free = !term_is_tty(stdout) && !getenv("COLUMNS");
-    side_text(&page, is_free ? 160 : term_width(stdout), term_has_colour(stdout), &s->out);
+    side_by_side_text(&page, is_free ? 160 : term_width(stdout), term_has_colour(stdout), &s->out);
 }
 
 typedef struct final_stage { // made from the final IR

@@ -66,7 +66,7 @@ const char *ptx_temp(ptx *p, reg_class c)
 
 const char *ptx_def(ptx *p, ir_ref r)
 {
-    r = p->tied ? p->tied[r] : r; // of the same type
+    r = p->coalesced ? p->coalesced[r] : r; // of the same type
     if (!p->reg[r]) {
         reg_class c = ptx_class(ir_type_of(p->f, r));
         p->reg[r] = ++p->next_reg[c];
@@ -170,7 +170,8 @@ static uint64_t register_key(ptx *p, ir_ref r)
     if (ir_is_const(r))
         return 0;
     ptx_def(p, r);
-    return (uint64_t)p->reg[p->tied ? p->tied[r] : r] << 8 | ptx_class(ir_type_of(p->f, r));
+    return (uint64_t)p->reg[p->coalesced ? p->coalesced[r] : r] << 8 |
+           ptx_class(ir_type_of(p->f, r));
 }
 
 // A value that one of the targets holds is read before it is overwritten.
@@ -542,7 +543,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
     p->next_label = 0;
     p->last_line = p->last_file = 0;
     ptx_find_facts(p);
-    p->tied = ptx_tie(f, p->scratch);
+    p->coalesced = ptx_coalesce(f, p->scratch);
     p->moves_registers = false;
     p->locals = ir_layout_locals(f, 1, p->scratch);
     ptx_place_shared(p);

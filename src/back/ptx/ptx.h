@@ -37,7 +37,7 @@ typedef struct ptx {
     uint32_t *reg;     // per value: register number within its class, 0: none yet
     char (*reg_name)[16];    // per value: the register's name, once it has one
     const char **const_text; // per constant: as an immediate, NULL: not asked for yet
-    ir_ref *tied;            // per value: the one whose register it shares; NULL: each has its own
+    ir_ref *coalesced;       // per value: the one whose register it shares; NULL: each has its own
     uint32_t next_reg[RC_COUNT];
     uint32_t next_label;
     struct ptx_frame { // per instruction: the labels of a control instruction
@@ -153,7 +153,7 @@ void ptx_declare_shared(ptx *p); // shared.c: the arrays of the module
 void ptx_place_shared(ptx *p);   // shared.c: those of the current kernel
 // Writes `values` to the registers of first, first + 1, … as if all at once.
 void ptx_parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count);
-// Per value: the value whose register it shares. NULL when no two have to. (tie.c)
-ir_ref *ptx_tie(const ir_func *f, arena *scratch);
+// Per value: the value whose register it shares. NULL when no two have to. (coalesce.c)
+ir_ref *ptx_coalesce(const ir_func *f, arena *scratch);
 
 #endif

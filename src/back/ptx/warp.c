@@ -145,7 +145,7 @@ static void warp_index(ptx *p, const ir_inst *i, const char *d)
 {
     const char *rank = thread_rank(p);
     bool is_together = p->uniform.flow[i - p->f->insts.at] >= UNIFORM_WARP;
-    if (!p->tied || !is_together) {
+    if (!p->coalesced || !is_together) {
         ptx_line(p, "shr.u32 %s, %s, 5", d, rank);
         return;
     }

@@ -21,7 +21,7 @@ struct cuda_calls {
     cu_ptr own;      // [capacity], then `dead`
     mailbox_calls header;
     uint32_t capacity;
-    cuda_far *far;
+    cuda_large_objects *large_objects;
 };
 
 // Waits until the GPU has it (see channel.c).
@@ -72,7 +72,7 @@ static cu_result fill(cuda_device *d, cuda_calls *c)
 static void close_parts(cuda_device *d, cuda_calls *c)
 {
     server_free(c->s);
-    cuda_far_close(c->far);
+    cuda_large_objects_close(c->large_objects);
     if (c->own)
         d->cu->free(c->own);
     if (c->memory)
@@ -118,7 +118,7 @@ static kiln_status open_calls(kiln *k)
                           .data = (uint64_t *)(void *)(c->memory + data_at(c)),
                           .beat = (uint64_t *)(void *)c->memory,
                           .count = c->capacity,
-                          .far = cuda_far_open(d, &c->far)};
+                          .far = cuda_large_objects_open(d, &c->large_objects)};
     c->s = server_new(k, &place);
     if (!c->s) {
         close_parts(d, c);

@@ -256,11 +256,11 @@ typedef struct cuda_calls cuda_calls;
 kiln_status cuda_calls_start(kiln_kernel *kernel, const rt_launch *l);
 // ring.c: dynamic shared memory of a launch, with what its calls can use of it.
 size_t cuda_ring_bytes(kiln_kernel *kernel, const rt_launch *l);
-// --- far.c: large objects of calls. What the server is told of it; NULL: they take the way of
-// small ones.
-typedef struct cuda_far cuda_far;
-const struct server_far *cuda_far_open(cuda_device *d, cuda_far **out);
-void cuda_far_close(cuda_far *f); // NULL is fine
+// --- large_objects.c: large objects of calls. What the server is told of it; NULL: they take the
+// way of small ones.
+typedef struct cuda_large_objects cuda_large_objects;
+const struct server_far *cuda_large_objects_open(cuda_device *d, cuda_large_objects **out);
+void cuda_large_objects_close(cuda_large_objects *f); // NULL is fine
 
 void cuda_calls_wake(cuda_device *d); // a graph is launched: some kernel of it may call
 void cuda_calls_rest(cuda_device *d); // everything has ended: what was posted has been served then

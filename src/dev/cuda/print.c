@@ -1,5 +1,5 @@
 // Lines of printf while kernels run: one thread goes through the rings of all modules that print,
-// as long as some launch has not been waited for. Where many lines are, a team of threads formats
+// as long as some launch has not been waited for. Where many lines are, a pool of threads formats
 // them. A ring comes from a GPU: lengths are checked, and
 // a ring that makes no sense is not read any more, but nobody waits for room in it either.
 #include "dev/cuda/cuda.h"
@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rt/channel/print_pool.h"
 #include "rt/channel/reader.h"
-#include "rt/channel/team.h"
 
 typedef struct cuda_printer {
     pthread_t thread;
@@ -21,7 +21,7 @@ typedef struct cuda_printer {
     bool is_stopping;
     uint32_t is_awake;  // atomic: some launch has not been waited for
     uint32_t is_asleep; // atomic: the thread waits for `changed`
-    team *team;         // NULL: until there are many lines; not on a small machine
+    print_pool *pool;   // NULL: until there are many lines; not on a small machine
     bool has_given;
     uint32_t wanted; // atomic: others that wait for the lock
 } cuda_printer;
@@ -34,7 +34,7 @@ static void lock(cuda_printer *p)
     __atomic_fetch_sub(&p->wanted, 1, __ATOMIC_ACQ_REL);
 }
 
-enum { MANY = 1 << 14, TEAM_THREADS = 8 }; // bytes of lines that are worth a team
+enum { MANY = 1 << 14, POOL_THREADS = 8 }; // bytes of lines that are worth a pool
 enum { FEW_ROUNDS = 200, MORE_ROUNDS = 400, LAST_ROUNDS = 40 }; // in silence
 
 // The length of what is at this place of the ring; 0: nothing is there yet.
@@ -57,25 +57,25 @@ static void go_past(cuda_channel *c, uint32_t from, uint32_t len)
     __atomic_store_n(&c->tail->position, c->read, __ATOMIC_RELEASE);
 }
 
-// What the team has is printed.
-static void wait_for_team(cuda_printer *p)
+// What the pool has is printed.
+static void wait_for_pool(cuda_printer *p)
 {
     if (p->has_given)
-        team_wait(p->team);
+        print_pool_wait(p->pool);
     p->has_given = false;
 }
 
 static void print_lines(cuda_printer *p, kiln_module *m, const uint8_t *lines, uint32_t len)
 {
-    if (!p->team && len >= MANY && sysconf(_SC_NPROCESSORS_ONLN) >= TEAM_THREADS)
-        p->team = team_new((uint32_t)sysconf(_SC_NPROCESSORS_ONLN) / 2);
-    // A few lines behind many go the same way: the order stays, and nobody waits for the team.
-    if (p->team && len <= TEAM_BATCH && (len >= MANY || p->has_given)) {
+    if (!p->pool && len >= MANY && sysconf(_SC_NPROCESSORS_ONLN) >= POOL_THREADS)
+        p->pool = print_pool_new((uint32_t)sysconf(_SC_NPROCESSORS_ONLN) / 2);
+    // A few lines behind many go the same way: the order stays, and nobody waits for the pool.
+    if (p->pool && len <= PRINT_POOL_BATCH && (len >= MANY || p->has_given)) {
         p->has_given = true;
-        team_give(p->team, m, lines, len);
+        print_pool_give(p->pool, m, lines, len);
         return;
     }
-    wait_for_team(p);
+    wait_for_pool(p);
     channel_print_lines(m, lines, len);
 }
 
@@ -89,9 +89,9 @@ static uint64_t read_lines(cuda_printer *p, cuda_channel *c, uint64_t most)
     while (c->read - start < most && (len = next_length(c, c->read, &from, &is_line)) != 0) {
         uint32_t next, more = 0;
         bool is_next = is_line;
-        while (is_line && is_next && len < TEAM_BATCH) {
+        while (is_line && is_next && len < PRINT_POOL_BATCH) {
             more = next_length(c, c->read + len, &next, &is_next);
-            if (!more || !is_next || next < from || len + more > TEAM_BATCH)
+            if (!more || !is_next || next < from || len + more > PRINT_POOL_BATCH)
                 break;
             len += more;
         }
@@ -180,7 +180,7 @@ void cuda_printer_remove(cuda_device *d, cuda_channel *c)
     if (!d->printer || !c->tail)
         return;
     lock(d->printer);
-    wait_for_team(d->printer); // it may have lines of this module
+    wait_for_pool(d->printer); // it may have lines of this module
     for (cuda_channel **at = &d->printer->channels; *at; at = &(*at)->next)
         if (*at == c) {
             *at = c->next;
@@ -210,7 +210,7 @@ void cuda_print_lines(kiln *k)
     lock(p);
     for (cuda_channel *c = p->channels; c; c = c->next)
         read_lines(p, c, CUDA_RING_BYTES);
-    wait_for_team(p);
+    wait_for_pool(p);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -220,7 +220,7 @@ void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end)
     lock(p);
     __atomic_store_n(&p->is_awake, 0, __ATOMIC_RELEASE);
     read_lines(p, c, UINT64_MAX);
-    wait_for_team(p);
+    wait_for_pool(p);
     if (c->read != end) { // somebody was stopped within a line
         memset(c->ring, 0, CUDA_RING_BYTES);
         c->is_broken = false;
@@ -236,7 +236,7 @@ void cuda_printer_salvage(cuda_device *d, cuda_channel *c)
     lock(p);
     __atomic_store_n(&p->is_awake, 0, __ATOMIC_RELEASE);
     read_lines(p, c, UINT64_MAX);
-    wait_for_team(p);
+    wait_for_pool(p);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -250,7 +250,7 @@ void cuda_printer_close(cuda_device *d)
     pthread_cond_signal(&p->changed);
     pthread_mutex_unlock(&p->lock);
     pthread_join(p->thread, NULL);
-    team_free(p->team);
+    print_pool_free(p->pool);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->changed);
     free(p);

@@ -99,7 +99,7 @@ void io_print_lines(io_state *s, int32_t handle); // of stdout and stderr
 // --- stream.c
 void io_stream_free(io_stream *s);
 
-// --- file.c, net.c, stream.c, world.c: the services; rows of service.def
+// --- file.c, net.c, stream.c, system.c: the services; rows of service.def
 #define SERVICE(name, signature) void service_##name(void *state, const kiln_host_call *call);
 #include "rt/io/service.def"
 #undef SERVICE

@@ -1,6 +1,6 @@
 // Batches lie in a few slots, used in turns. Three counts say how far they are: given, taken by a
 // thread, printed; a thread prints when all batches before its own are. Start at work.
-#include "rt/channel/team.h"
+#include "rt/channel/print_pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@ enum { SLOTS = 16, MOST_THREADS = 8 };
 typedef struct batch {
     kiln_module *m;
     size_t len;
-    uint8_t lines[TEAM_BATCH];
+    uint8_t lines[PRINT_POOL_BATCH];
 } batch;
 
-struct team {
+struct print_pool {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t given, taken, printed; // batches, since the beginning
@@ -27,7 +27,7 @@ struct team {
 
 static void *work(void *user)
 {
-    team *t = user;
+    print_pool *t = user;
     print_out out = {0};
     pthread_mutex_lock(&t->lock);
     for (;;) {
@@ -55,9 +55,9 @@ static void *work(void *user)
     return NULL;
 }
 
-team *team_new(uint32_t threads)
+print_pool *print_pool_new(uint32_t threads)
 {
-    team *t = threads ? calloc(1, sizeof *t) : NULL;
+    print_pool *t = threads ? calloc(1, sizeof *t) : NULL;
     if (!t)
         return NULL;
     pthread_mutex_init(&t->lock, NULL);
@@ -67,11 +67,11 @@ team *team_new(uint32_t threads)
         t->thread_count++;
     if (t->thread_count)
         return t;
-    team_free(t);
+    print_pool_free(t);
     return NULL;
 }
 
-void team_free(team *t)
+void print_pool_free(print_pool *t)
 {
     if (!t)
         return;
@@ -86,7 +86,7 @@ void team_free(team *t)
     free(t);
 }
 
-void team_give(team *t, kiln_module *m, const uint8_t *lines, size_t len)
+void print_pool_give(print_pool *t, kiln_module *m, const uint8_t *lines, size_t len)
 {
     pthread_mutex_lock(&t->lock);
     while (t->given - t->printed >= SLOTS)
@@ -94,7 +94,7 @@ void team_give(team *t, kiln_module *m, const uint8_t *lines, size_t len)
     batch *b = &t->slots[t->given % SLOTS];
     pthread_mutex_unlock(&t->lock);
     b->m = m;
-    b->len = len < TEAM_BATCH ? len : TEAM_BATCH;
+    b->len = len < PRINT_POOL_BATCH ? len : PRINT_POOL_BATCH;
     memcpy(b->lines, lines, b->len);
     pthread_mutex_lock(&t->lock);
     t->given++;
@@ -102,7 +102,7 @@ void team_give(team *t, kiln_module *m, const uint8_t *lines, size_t len)
     pthread_mutex_unlock(&t->lock);
 }
 
-void team_wait(team *t)
+void print_pool_wait(print_pool *t)
 {
     pthread_mutex_lock(&t->lock);
     while (t->printed != t->given)

@@ -1,26 +1,26 @@
 // Which values share a register. The accumulator of a wgmma is updated in place and may not be
 // moved while it is under way: its operand, its result, and what loops and branches make of them
-// are one physical register. Two values are tied only when neither is alive where the other is
-// made; what cannot be tied is moved, as everywhere else. Start at ptx_tie.
+// are one physical register. Two values share one only when neither is alive where the other is
+// made; what cannot share is moved, as everywhere else. Start at ptx_coalesce.
 #include "back/ptx/ptx.h"
 #include "ir/live.h"
 #include "ir/nv.h"
 
-typedef struct tier {
+typedef struct coalescer {
     const ir_func *f;
     ir_live live;
     ir_ref *root, *next; // per value: its class, and the next member of the class
     bool *is_acc;        // per root: the class holds an accumulator
-} tier;
+} coalescer;
 
-static ir_ref root_of(const tier *t, ir_ref v)
+static ir_ref root_of(const coalescer *t, ir_ref v)
 {
     while (t->root[v] != v)
         v = t->root[v];
     return v;
 }
 
-static bool meet(const tier *t, ir_ref a, ir_ref b)
+static bool meet(const coalescer *t, ir_ref a, ir_ref b)
 {
     for (ir_ref x = a; x; x = t->next[x])
         for (ir_ref y = b; y; y = t->next[y])
@@ -30,7 +30,7 @@ static bool meet(const tier *t, ir_ref a, ir_ref b)
     return false;
 }
 
-static bool tie(tier *t, ir_ref a, ir_ref b, bool is_acc)
+static bool coalesce(coalescer *t, ir_ref a, ir_ref b, bool is_acc)
 {
     if (ir_is_const(a) || ir_is_const(b))
         return false;
@@ -56,37 +56,37 @@ static bool is_wgmma(const ir_inst *i)
     return i->op == IR_NV && i->aux == NV_WGMMA;
 }
 
-static bool tie_list(tier *t, ir_ref first, const ir_inst *i)
+static bool coalesce_list(coalescer *t, ir_ref first, const ir_inst *i)
 {
     bool changed = false;
     for (uint32_t k = 0; k < i->operand_count; k++)
-        changed |= tie(t, first + k, ir_operand(t->f, i, k), false);
+        changed |= coalesce(t, first + k, ir_operand(t->f, i, k), false);
     return changed;
 }
 
-static bool tie_control(tier *t, const ir_inst *i)
+static bool coalesce_control(coalescer *t, const ir_inst *i)
 {
     const ir_func *f = t->f;
     switch (i->op) {
-    case IR_NEXT: return tie_list(t, ir_region_at(f, ir_at(f, i->aux)->regions)->args, i);
-    case IR_EXIT: return tie_list(t, ir_at(f, i->aux)->result, i);
-    case IR_LOOP: return tie_list(t, ir_region_at(f, i->regions)->args, i);
+    case IR_NEXT: return coalesce_list(t, ir_region_at(f, ir_at(f, i->aux)->regions)->args, i);
+    case IR_EXIT: return coalesce_list(t, ir_at(f, i->aux)->result, i);
+    case IR_LOOP: return coalesce_list(t, ir_region_at(f, i->regions)->args, i);
     default: return false;
     }
 }
 
-ir_ref *ptx_tie(const ir_func *f, arena *scratch)
+ir_ref *ptx_coalesce(const ir_func *f, arena *scratch)
 {
     bool has_any = false;
     for (uint32_t k = 1; k < f->insts.len && !has_any; k++)
         has_any = is_wgmma(&f->insts.at[k]);
     if (!has_any)
         return NULL;
-    tier t = {.f = f,
-              .live = ir_live_number(f, scratch),
-              .root = arena_array(scratch, ir_ref, f->values.len),
-              .next = arena_array(scratch, ir_ref, f->values.len),
-              .is_acc = arena_array(scratch, bool, f->values.len)};
+    coalescer t = {.f = f,
+                   .live = ir_live_number(f, scratch),
+                   .root = arena_array(scratch, ir_ref, f->values.len),
+                   .next = arena_array(scratch, ir_ref, f->values.len),
+                   .is_acc = arena_array(scratch, bool, f->values.len)};
     for (uint32_t v = 0; v < f->values.len; v++)
         t.root[v] = v;
     ir_live_uses(&t.live);
@@ -98,13 +98,13 @@ ir_ref *ptx_tie(const ir_func *f, arena *scratch)
         for (uint32_t n = 0; n < i->result_count; n++) {
             t.is_acc[root_of(&t, i->result + n)] = true;
             if (is_started)
-                tie(&t, i->result + n, ir_operand(f, i, n), true);
+                coalesce(&t, i->result + n, ir_operand(f, i, n), true);
         }
     }
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t k = 1; k < f->insts.len; k++)
-            changed |= tie_control(&t, &f->insts.at[k]);
+            changed |= coalesce_control(&t, &f->insts.at[k]);
     }
     for (uint32_t v = 1; v < f->values.len; v++)
         t.root[v] = root_of(&t, v);

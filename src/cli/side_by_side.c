@@ -1,6 +1,6 @@
 // Lines of IR, PTX and SASS in, one table out: the source is walked and each of its lines shown
 // beside what it became.
-#include "cli/side.h"
+#include "cli/side_by_side.h"
 
 #include "base/utf8.h"
 
@@ -12,12 +12,12 @@ typedef struct side_column {
 } side_column;
 
 typedef struct table {
-    const side_page *page;
+    const side_by_side *page;
     side_column columns[COLUMN_MAX];
     uint32_t column_count;
 } table;
 
-static table make_table(const side_page *p)
+static table make_table(const side_by_side *p)
 {
     const listing *of = &p->of;
     table t = {.page = p, .column_count = p->sass.len ? 3 : 2};
@@ -101,7 +101,7 @@ static void end_row(text *out)
     text_putc(out, '\n');
 }
 
-void side_text(const side_page *page, int width, bool has_colour, text *out)
+void side_by_side_text(const side_by_side *page, int width, bool has_colour, text *out)
 {
     table t = make_table(page);
     uint32_t rest = width > 60 ? (uint32_t)width : 60, source = rest / (t.column_count + 1);
@@ -189,7 +189,7 @@ static void put_html_line(const table *t, const source_file *file, uint32_t line
     text_puts(out, "</tr>\n");
 }
 
-void side_html(const side_page *page, const char *title, text *out)
+void side_by_side_html(const side_by_side *page, const char *title, text *out)
 {
     table t = make_table(page);
     uint32_t hue = 200;

@@ -1,9 +1,9 @@
-// Records of printf that a team of threads formats: the text is in order, and all of it is there.
+// Records of printf that a pool of threads formats: the text is in order, and all of it is there.
 #include <stdlib.h>
 #include <string.h>
 
 #include "back/channel.h"
-#include "rt/channel/team.h"
+#include "rt/channel/print_pool.h"
 #include "tests/test.h"
 
 typedef struct seen {
@@ -18,7 +18,7 @@ static void on_print(void *user, const char *printed, size_t len)
     s->texts++;
 }
 
-TEST(a_team_prints_in_order)
+TEST(a_pool_prints_in_order)
 {
     enum { LINES = 40000, RECORD = 40 };
     kiln *k;
@@ -35,22 +35,22 @@ TEST(a_team_prints_in_order)
         uint64_t record[RECORD / 8] = {RECORD, 0, 0, 0, n}; // bytes, site 0, thread and block
         memcpy(records + n * RECORD, record, RECORD);
     }
-    team *t = team_new(3);
+    print_pool *t = print_pool_new(3);
     assert_non_null(t);
     for (size_t at = 0, size = 40; at < LINES; size = size % 2000 + 97) { // of any size
         size_t count = at + size < LINES ? size : LINES - at;
-        team_give(t, m, records + at * RECORD, count * RECORD);
+        print_pool_give(t, m, records + at * RECORD, count * RECORD);
         at += count;
         if (size > 1900)
-            team_wait(t);
+            print_pool_wait(t);
     }
-    team_wait(t);
+    print_pool_wait(t);
     assert_int_equal(s.next, LINES);
     assert_int_equal(s.wrong, 0);
     assert_true(s.texts > 10);
     s.next = 0;
-    team_give(t, m, records, RECORD);
-    team_free(t); // prints what is left
+    print_pool_give(t, m, records, RECORD);
+    print_pool_free(t); // prints what is left
     assert_int_equal(s.next, 1);
     kiln_close(k);
     free(records);

@@ -15,7 +15,7 @@ enum {
     POINTER_TYPE = 2
 };
 
-struct cuda_far {
+struct cuda_large_objects {
     cuda_device *d;
     server_far given;
     pthread_mutex_t lock; // of what follows
@@ -27,7 +27,7 @@ struct cuda_far {
 };
 
 // The one with the fewest copies; -1: there are none.
-static int take_stream(cuda_far *f)
+static int take_stream(cuda_large_objects *f)
 {
     int best = f->stream_count ? 0 : -1;
     pthread_mutex_lock(&f->lock);
@@ -39,7 +39,7 @@ static int take_stream(cuda_far *f)
     return best;
 }
 
-static void give_stream(cuda_far *f, int n)
+static void give_stream(cuda_large_objects *f, int n)
 {
     pthread_mutex_lock(&f->lock);
     f->users[n]--;
@@ -54,7 +54,7 @@ static bool is_of_gpu(const cuda_api *cu, uint64_t at)
 
 static bool has_far(void *user, uint64_t at, size_t bytes)
 {
-    cuda_far *f = user;
+    cuda_large_objects *f = user;
     uint64_t last = at + bytes - 1;
     cuda_enter(f->d);
     return last >= at && is_of_gpu(f->d->cu, at) && is_of_gpu(f->d->cu, last);
@@ -62,7 +62,7 @@ static bool has_far(void *user, uint64_t at, size_t bytes)
 
 static bool copy_far(void *user, void *host, uint64_t at, size_t bytes, bool is_to_gpu)
 {
-    cuda_far *f = user;
+    cuda_large_objects *f = user;
     const cuda_api *cu = f->d->cu;
     cuda_enter(f->d);
     int n = take_stream(f);
@@ -76,7 +76,7 @@ static bool copy_far(void *user, void *host, uint64_t at, size_t bytes, bool is_
     return is_fine;
 }
 
-static void mark(cuda_far *f, size_t first, size_t count, bool is_used)
+static void mark(cuda_large_objects *f, size_t first, size_t count, bool is_used)
 {
     for (size_t n = first; n < first + count; n++)
         f->is_used[n] = is_used;
@@ -84,7 +84,7 @@ static void mark(cuda_far *f, size_t first, size_t count, bool is_used)
 
 static void *take_far(void *user, size_t bytes)
 {
-    cuda_far *f = user;
+    cuda_large_objects *f = user;
     size_t pages = (bytes + PAGE - 1) / PAGE, run = 0, n = 0;
     if (!f->arena)
         return NULL;
@@ -99,7 +99,7 @@ static void *take_far(void *user, size_t bytes)
 
 static void give_far(void *user, void *at, size_t bytes)
 {
-    cuda_far *f = user;
+    cuda_large_objects *f = user;
     pthread_mutex_lock(&f->lock);
     mark(f, (size_t)((uint8_t *)at - f->arena) / PAGE, (bytes + PAGE - 1) / PAGE, false);
     pthread_mutex_unlock(&f->lock);
@@ -107,9 +107,9 @@ static void give_far(void *user, void *at, size_t bytes)
 
 // To pin memory, and to make a stream, may wait for kernels that run, and the one that has called
 // does: both are made before.
-const server_far *cuda_far_open(cuda_device *d, cuda_far **out)
+const server_far *cuda_large_objects_open(cuda_device *d, cuda_large_objects **out)
 {
-    cuda_far *f = d->cu->pointer_attribute ? calloc(1, sizeof *f) : NULL;
+    cuda_large_objects *f = d->cu->pointer_attribute ? calloc(1, sizeof *f) : NULL;
     void *memory = NULL;
     *out = NULL;
     if (!f || pthread_mutex_init(&f->lock, NULL)) {
@@ -127,7 +127,7 @@ const server_far *cuda_far_open(cuda_device *d, cuda_far **out)
     return &f->given;
 }
 
-void cuda_far_close(cuda_far *f)
+void cuda_large_objects_close(cuda_large_objects *f)
 {
     if (!f)
         return;
