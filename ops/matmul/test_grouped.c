@@ -143,98 +143,138 @@ static kiln_view factor_view(const grouped *c, factor f, kiln_buffer *b, uint32_
                             : KILN_VIEW(b, c->groups, lines);
 }
 
+typedef struct data {
+    kiln_type in, out;
+    size_t of_a, of_b, of_out; // elements
+    // What operands hold, and what the results are to be compared with.
+    double *a, *b, *bias, *residual, *rows, *columns;
+    void *got, *got_pre;
+    struct {
+        kiln_buffer *a, *b, *bias, *out, *ends, *pre, *rows, *columns, *residual;
+    } to;
+} data;
+
+static const uint32_t poison = 0x7f7f7f7fu; // what is not written keeps it
+
+static void make_data(kiln *k, const grouped *c, data *d)
+{
+    size_t of_columns = (size_t)c->groups * c->n;
+    d->of_a = (size_t)c->rows * c->k;
+    d->of_b = of_columns * c->k;
+    d->of_out = (size_t)c->rows * c->n;
+    d->a = calloc(d->of_a, sizeof *d->a);
+    d->b = calloc(d->of_b, sizeof *d->b);
+    d->bias = calloc(c->n, sizeof *d->bias);
+    d->residual = calloc(d->of_out, sizeof *d->residual);
+    d->rows = calloc(c->rows, sizeof *d->rows);
+    d->columns = calloc(of_columns, sizeof *d->columns);
+    d->got = calloc(d->of_out, 4);
+    d->got_pre = calloc(d->of_out, 4);
+    d->to.a = operand(k, d->in, d->a, d->of_a);
+    d->to.b = operand(k, d->in, d->b, d->of_b);
+    d->to.bias = operand(k, KILN_F32, d->bias, c->n);
+    d->to.rows = factors_of(k, d->rows, c->rows);
+    d->to.columns = factors_of(k, d->columns, of_columns);
+    if (d->out != KILN_I32 && d->out != KILN_F16)
+        d->to.residual = operand(k, d->out, d->residual, d->of_out);
+    kiln_buffer **const results[] = {&d->to.out, &d->to.pre};
+    for (size_t n = 0; n < 2; n++)
+        CHECK(!kiln_buffer_new(k, d->out, d->of_out, results[n]) &&
+              !kiln_fill(*results[n], &poison));
+    CHECK(!kiln_buffer_new(k, KILN_I32, c->groups, &d->to.ends) &&
+          !kiln_write(d->to.ends, 0, c->ends, c->groups));
+}
+
+static void free_data(data *d)
+{
+    kiln_buffer *const buffers[] = {d->to.a,   d->to.b,    d->to.bias,    d->to.out,     d->to.ends,
+                                    d->to.pre, d->to.rows, d->to.columns, d->to.residual};
+    void *const host[] = {d->a,    d->b,       d->bias, d->residual,
+                          d->rows, d->columns, d->got,  d->got_pre};
+    for (size_t n = 0; n < sizeof buffers / sizeof *buffers; n++)
+        kiln_buffer_free(buffers[n]);
+    for (size_t n = 0; n < sizeof host / sizeof *host; n++)
+        free(host[n]);
+}
+
+static kiln_matmul_desc desc_of(const grouped *c, const data *d, kiln_matmul_kernel kernel)
+{
+    kiln_matmul_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.a = c->a_t ? kiln_view_transpose(KILN_VIEW(d->to.a, c->k, c->rows))
+                    : KILN_VIEW(d->to.a, c->rows, c->k);
+    desc.b = c->b_t ? kiln_view_transpose(KILN_VIEW(d->to.b, c->groups, c->n, c->k))
+                    : KILN_VIEW(d->to.b, c->groups, c->k, c->n);
+    desc.out = KILN_VIEW(c->is_in_place ? d->to.residual : d->to.out, c->rows, c->n);
+    desc.epilogue = c->epilogue;
+    desc.kernel = kernel;
+    if (c->epilogue)
+        desc.bias = KILN_VIEW(d->to.bias, c->n);
+    if (c->a_scale)
+        desc.a_scale = factor_view(c, c->a_scale, d->to.rows, c->rows);
+    if (c->b_scale)
+        desc.b_scale = factor_view(c, c->b_scale, d->to.columns, c->n);
+    if (c->has_residual)
+        desc.residual = KILN_VIEW(d->to.residual, c->rows, c->n);
+    if (c->has_pre)
+        desc.pre = KILN_VIEW(d->to.pre, c->rows, c->n);
+    return desc;
+}
+
+// Of a result in group g; a row behind the last group stays as it was.
+static size_t count_wrong_at(const grouped *c, const data *d, uint32_t g, uint32_t row,
+                             uint32_t column)
+{
+    const double *const factors[2] = {d->rows, d->columns};
+    size_t at = (size_t)row * c->n + column, size = kiln_type_size(d->out), wrong = 0;
+    const char *one = (const char *)d->got + at * size,
+               *one_pre = (const char *)d->got_pre + at * size;
+    bool is_kept = g == c->groups;
+    if (is_kept || !c->has_pre)
+        wrong += memcmp(one_pre, &poison, size) != 0;
+    if (is_kept)
+        return wrong + (c->is_in_place ? get(d->out, d->got, at) != d->residual[at]
+                                       : memcmp(one, &poison, size) != 0);
+    double pre, want = wanted(c, d->a, d->b, d->bias, factors, g, row, column, &pre);
+    want += c->has_residual ? d->residual[at] : 0;
+    wrong += get(d->out, d->got, at) != (d->out == KILN_BF16 ? to_bf16(want) : want);
+    if (c->has_pre)
+        wrong += get(d->out, d->got_pre, at) != (d->out == KILN_BF16 ? to_bf16(pre) : pre);
+    return wrong;
+}
+
+static size_t count_wrong(const grouped *c, const data *d)
+{
+    size_t wrong = 0;
+    for (uint32_t row = 0, g = 0; row < c->rows; row++) {
+        while (g < c->groups && row >= (uint32_t)c->ends[g])
+            g++;
+        for (uint32_t column = 0; column < c->n; column++)
+            wrong += count_wrong_at(c, d, g, row, column);
+    }
+    return wrong;
+}
+
 static void test_case(kiln *k, const grouped *c, kiln_type in, kiln_type out,
                       kiln_matmul_kernel kernel)
 {
-    bool has_ends = c->a_scale || c->b_scale || c->has_residual || c->has_pre;
-    if (in == KILN_I8 && has_ends)
-        out = KILN_F32;
-    size_t of_a = (size_t)c->rows * c->k, of_b = (size_t)c->groups * c->k * c->n,
-           of_out = (size_t)c->rows * c->n;
-    double *a = calloc(of_a, sizeof *a), *b = calloc(of_b, sizeof *b),
-           *bias = calloc(c->n, sizeof *bias), *more = calloc(of_out, sizeof *more),
-           *of_rows = calloc(c->rows, sizeof *of_rows),
-           *of_columns = calloc((size_t)c->groups * c->n, sizeof *of_columns);
-    void *got = calloc(of_out, 4), *got_pre = calloc(of_out, 4);
-    kiln_buffer *to_a = operand(k, in, a, of_a), *to_b = operand(k, in, b, of_b),
-                *to_bias = operand(k, KILN_F32, bias, c->n), *to_out = NULL, *to_ends = NULL,
-                *to_pre = NULL, *rows = factors_of(k, of_rows, c->rows),
-                *columns = factors_of(k, of_columns, (size_t)c->groups * c->n),
-                *residual =
-                    out == KILN_I32 || out == KILN_F16 ? NULL : operand(k, out, more, of_out);
-    uint32_t poison = 0x7f7f7f7fu;
-    CHECK(!kiln_buffer_new(k, out, of_out, &to_out) && !kiln_fill(to_out, &poison));
-    CHECK(!kiln_buffer_new(k, out, of_out, &to_pre) && !kiln_fill(to_pre, &poison));
-    CHECK(!kiln_buffer_new(k, KILN_I32, c->groups, &to_ends) &&
-          !kiln_write(to_ends, 0, c->ends, c->groups));
-    kiln_matmul_desc d;
-    memset(&d, 0, sizeof d);
-    d.a = c->a_t ? kiln_view_transpose(KILN_VIEW(to_a, c->k, c->rows))
-                 : KILN_VIEW(to_a, c->rows, c->k);
-    d.b = c->b_t ? kiln_view_transpose(KILN_VIEW(to_b, c->groups, c->n, c->k))
-                 : KILN_VIEW(to_b, c->groups, c->k, c->n);
-    d.out = KILN_VIEW(to_out, c->rows, c->n);
-    d.epilogue = c->epilogue;
-    d.kernel = kernel;
-    if (c->epilogue)
-        d.bias = KILN_VIEW(to_bias, c->n);
-    if (c->a_scale)
-        d.a_scale = factor_view(c, c->a_scale, rows, c->rows);
-    if (c->b_scale)
-        d.b_scale = factor_view(c, c->b_scale, columns, c->n);
-    if (c->is_in_place)
-        d.out = KILN_VIEW(residual, c->rows, c->n);
-    if (c->has_residual)
-        d.residual = KILN_VIEW(residual, c->rows, c->n);
-    if (c->has_pre)
-        d.pre = KILN_VIEW(to_pre, c->rows, c->n);
-    kiln_status status = kiln_matmul_grouped(k, &d, KILN_VIEW(to_ends, c->groups));
+    bool has_more = c->a_scale || c->b_scale || c->has_residual || c->has_pre;
+    data d = {.in = in, .out = in == KILN_I8 && has_more ? KILN_F32 : out};
+    make_data(k, c, &d);
+    kiln_matmul_desc desc = desc_of(c, &d, kernel);
+    kiln_status status = kiln_matmul_grouped(k, &desc, KILN_VIEW(d.to.ends, c->groups));
     bool is_impossible = status == KILN_E_UNSUPPORTED && kernel == KILN_MATMUL_SM90;
     if (status && !is_impossible)
         printf("%s\n", kiln_last_error(k)->text);
     CHECK((!status || is_impossible) &&
-          !kiln_read(c->is_in_place ? residual : to_out, 0, got, of_out) &&
-          !kiln_read(to_pre, 0, got_pre, of_out));
-    const double *const factors[2] = {of_rows, of_columns};
-    size_t wrong = 0;
-    for (uint32_t row = 0, g = 0; row < c->rows && !is_impossible; row++) {
-        while (g < c->groups && row >= (uint32_t)c->ends[g])
-            g++;
-        for (uint32_t column = 0; column < c->n; column++) {
-            size_t at = (size_t)row * c->n + column, size = kiln_type_size(out);
-            const char *one = (const char *)got + at * size,
-                       *one_pre = (const char *)got_pre + at * size;
-            bool is_kept = g == c->groups; // as it was
-            if (is_kept || !c->has_pre)
-                wrong += memcmp(one_pre, &poison, size) != 0;
-            if (is_kept) {
-                wrong += c->is_in_place ? get(out, got, at) != more[at]
-                                        : memcmp(one, &poison, size) != 0;
-                continue;
-            }
-            double pre, want = wanted(c, a, b, bias, factors, g, row, column, &pre);
-            want += c->has_residual ? more[at] : 0;
-            wrong += get(out, got, at) != (out == KILN_BF16 ? to_bf16(want) : want);
-            if (c->has_pre)
-                wrong += get(out, got_pre, at) != (out == KILN_BF16 ? to_bf16(pre) : pre);
-        }
-    }
+          !kiln_read(c->is_in_place ? d.to.residual : d.to.out, 0, d.got, d.of_out) &&
+          !kiln_read(d.to.pre, 0, d.got_pre, d.of_out));
+    size_t wrong = is_impossible ? 0 : count_wrong(c, &d);
     if (wrong)
         printf("%s %ux%ux%u, %u groups, kernel %d: %zu of %zu are wrong\n", kiln_type_name(in),
-               c->rows, c->n, c->k, c->groups, (int)kernel, wrong, of_out);
+               c->rows, c->n, c->k, c->groups, (int)kernel, wrong, d.of_out);
     CHECK(!wrong);
-    kiln_buffer *const all[] = {to_a,   to_b, to_bias, to_out,  to_ends,
-                                to_pre, rows, columns, residual};
-    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
-        kiln_buffer_free(all[n]);
-    free(a);
-    free(b);
-    free(bias);
-    free(more);
-    free(of_rows);
-    free(of_columns);
-    free(got);
-    free(got_pre);
+    free_data(&d);
 }
 
 static void test_errors(kiln *k)
