@@ -136,91 +136,120 @@ static kiln_view view_of(kiln_buffer *b, uint32_t batch, uint32_t rows, uint32_t
     return is_t ? kiln_view_transpose(v) : v;
 }
 
-static void test_case(kiln *k, const backward *c, bool is_fake)
+typedef struct buffers {
+    kiln_buffer *given[TENSORS], *result[DOUT], *out, *pre;
+    kiln_type type[TENSORS];
+} buffers;
+
+static void make_tensors(kiln *k, const backward *c, tensors *t, buffers *b)
 {
-    uint32_t batch = batches(c), of_b = c->has_one_b ? 1 : batch,
-             b_batch = c->has_one_b ? 0 : c->batch;
-    tensors t = {.count = {(size_t)batch * c->m * c->k, (size_t)of_b * c->k * c->n, c->n,
-                           c->a_scale == 2 ? c->m : 1, c->b_scale == 2 ? c->n : 1,
-                           (size_t)batch * c->m * c->n}};
-    const kiln_type of_type[TENSORS] = {c->in, c->in, KILN_F32, KILN_F32, KILN_F32, c->out};
-    kiln_buffer *given[TENSORS], *result[DOUT] = {NULL}, *saved, *out = NULL, *pre = NULL;
+    uint32_t batch = batches(c), of_b = c->has_one_b ? 1 : batch;
+    *t = (tensors){.count = {(size_t)batch * c->m * c->k, (size_t)of_b * c->k * c->n, c->n,
+                             c->a_scale == 2 ? c->m : 1, c->b_scale == 2 ? c->n : 1,
+                             (size_t)batch * c->m * c->n}};
+    *b = (buffers){.type = {c->in, c->in, KILN_F32, KILN_F32, KILN_F32, c->out}};
     for (int n = 0; n < TENSORS; n++) {
-        t.of[n] = calloc(t.count[n], sizeof(double));
-        for (size_t i = 0; i < t.count[n]; i++)
-            t.of[n][i] = next_number();
-        given[n] = buffer_of(k, of_type[n], t.of[n], t.count[n]);
+        t->of[n] = calloc(t->count[n], sizeof(double));
+        for (size_t i = 0; i < t->count[n]; i++)
+            t->of[n][i] = next_number();
+        b->given[n] = buffer_of(k, b->type[n], t->of[n], t->count[n]);
     }
     // Keeps results off the kink of relu, where no difference is right.
-    for (size_t i = 0; i < t.count[DOUT] && c->epilogue == KILN_EPILOGUE_BIAS_RELU; i++)
-        if (fabs(pre_of(c, &t, i)) < 1e-3)
-            t.of[DOUT][i] = 0;
-    kiln_buffer_free(given[DOUT]);
-    given[DOUT] = buffer_of(k, c->out, t.of[DOUT], t.count[DOUT]);
-    // `pre` is what the forward call stores.
-    CHECK(!kiln_buffer_new(k, c->out, t.count[DOUT], &out) &&
-          !kiln_buffer_new(k, c->out, t.count[DOUT], &pre));
+    for (size_t i = 0; i < t->count[DOUT] && c->epilogue == KILN_EPILOGUE_BIAS_RELU; i++)
+        if (fabs(pre_of(c, t, i)) < 1e-3)
+            t->of[DOUT][i] = 0;
+    kiln_buffer_free(b->given[DOUT]);
+    b->given[DOUT] = buffer_of(k, c->out, t->of[DOUT], t->count[DOUT]);
+    for (int n = 0; n < DOUT; n++)
+        CHECK(!kiln_buffer_new(k, b->type[n], t->count[n], &b->result[n]));
+    CHECK(!kiln_buffer_new(k, c->out, t->count[DOUT], &b->out) &&
+          !kiln_buffer_new(k, c->out, t->count[DOUT], &b->pre));
+}
+
+static void free_tensors(tensors *t, buffers *b)
+{
+    for (int n = 0; n < TENSORS; n++) {
+        free(t->of[n]);
+        kiln_buffer_free(b->given[n]);
+    }
+    for (int n = 0; n < DOUT; n++)
+        kiln_buffer_free(b->result[n]);
+    kiln_buffer_free(b->out);
+    kiln_buffer_free(b->pre);
+}
+
+static kiln_matmul_desc forward_of(const backward *c, const tensors *t, const buffers *b)
+{
     kiln_matmul_desc f;
     memset(&f, 0, sizeof f);
-    f.a = view_of(given[A], c->batch, c->m, c->k, c->a_t);
-    f.b = view_of(given[B], b_batch, c->k, c->n, c->b_t);
-    f.out = view_of(out, c->batch, c->m, c->n, false);
-    f.pre = view_of(pre, c->batch, c->m, c->n, false);
+    f.a = view_of(b->given[A], c->batch, c->m, c->k, c->a_t);
+    f.b = view_of(b->given[B], c->has_one_b ? 0 : c->batch, c->k, c->n, c->b_t);
+    f.out = view_of(b->out, c->batch, c->m, c->n, false);
+    f.pre = view_of(b->pre, c->batch, c->m, c->n, false);
     f.epilogue = c->epilogue;
     if (c->epilogue)
-        f.bias = KILN_VIEW(given[BIAS], c->n);
+        f.bias = KILN_VIEW(b->given[BIAS], c->n);
     if (c->a_scale)
-        f.a_scale = KILN_VIEW(given[A_SCALE], t.count[A_SCALE]);
+        f.a_scale = KILN_VIEW(b->given[A_SCALE], t->count[A_SCALE]);
     if (c->b_scale)
-        f.b_scale = KILN_VIEW(given[B_SCALE], t.count[B_SCALE]);
-    CHECK(!kiln_matmul(k, &f));
-    saved = c->epilogue == KILN_EPILOGUE_BIAS_RELU ? out : pre;
-    const bool is_wanted[DOUT] = {true, true, c->epilogue != KILN_EPILOGUE_NONE, c->a_scale != 0,
-                                  c->b_scale != 0};
-    for (int n = 0; n < DOUT; n++)
-        CHECK(!kiln_buffer_new(k, of_type[n], t.count[n], &result[n]));
+        f.b_scale = KILN_VIEW(b->given[B_SCALE], t->count[B_SCALE]);
+    return f;
+}
+
+static kiln_matmul_backward_desc backward_of(const backward *c, const tensors *t, const buffers *b,
+                                             const kiln_matmul_desc *f)
+{
     kiln_matmul_backward_desc d;
     memset(&d, 0, sizeof d);
-    d.a = f.a;
-    d.b = f.b;
-    d.dout = view_of(given[DOUT], c->batch, c->m, c->n, false);
-    if (c->epilogue > KILN_EPILOGUE_BIAS)
-        d.saved = view_of(saved, c->batch, c->m, c->n, false);
-    d.da = view_of(result[A], c->batch, c->m, c->k, c->a_t);
-    d.db = view_of(result[B], b_batch, c->k, c->n, c->b_t);
+    d.a = f->a;
+    d.b = f->b;
+    d.dout = view_of(b->given[DOUT], c->batch, c->m, c->n, false);
+    if (c->epilogue > KILN_EPILOGUE_BIAS) // what the forward call has stored
+        d.saved = c->epilogue == KILN_EPILOGUE_BIAS_RELU ? f->out : f->pre;
+    d.da = view_of(b->result[A], c->batch, c->m, c->k, c->a_t);
+    d.db = view_of(b->result[B], c->has_one_b ? 0 : c->batch, c->k, c->n, c->b_t);
     if (c->epilogue)
-        d.dbias = KILN_VIEW(result[BIAS], c->n);
-    d.a_scale = f.a_scale;
-    d.b_scale = f.b_scale;
+        d.dbias = KILN_VIEW(b->result[BIAS], c->n);
+    d.a_scale = f->a_scale;
+    d.b_scale = f->b_scale;
     if (c->a_scale)
-        d.da_scale = KILN_VIEW(result[A_SCALE], t.count[A_SCALE]);
+        d.da_scale = KILN_VIEW(b->result[A_SCALE], t->count[A_SCALE]);
     if (c->b_scale)
-        d.db_scale = KILN_VIEW(result[B_SCALE], t.count[B_SCALE]);
+        d.db_scale = KILN_VIEW(b->result[B_SCALE], t->count[B_SCALE]);
     d.epilogue = c->epilogue;
+    return d;
+}
+
+static void check_gradient(const backward *c, tensors *t, const buffers *b, int n, bool is_fake)
+{
+    void *got = calloc(t->count[n], 4);
+    CHECK(!kiln_read(b->result[n], 0, got, t->count[n]));
+    size_t wrong = is_fake ? 0 : compare(c, t, n, got, b->type[n]);
+    if (wrong)
+        printf("case %zu, gradient %d: %zu of %zu are wrong\n", (size_t)(c - cases), n, wrong,
+               t->count[n]);
+    CHECK(!wrong);
+    free(got);
+}
+
+static void test_case(kiln *k, const backward *c, bool is_fake)
+{
+    const bool is_wanted[DOUT] = {true, true, c->epilogue != KILN_EPILOGUE_NONE, c->a_scale != 0,
+                                  c->b_scale != 0};
+    tensors t;
+    buffers b;
+    make_tensors(k, c, &t, &b);
+    kiln_matmul_desc f = forward_of(c, &t, &b);
+    CHECK(!kiln_matmul(k, &f));
+    kiln_matmul_backward_desc d = backward_of(c, &t, &b, &f);
     kiln_status status = kiln_matmul_backward(k, &d);
     if (status)
         printf("case %zu: %s\n", (size_t)(c - cases), kiln_last_error(k)->text);
     CHECK(!status);
-    for (int n = 0; n < DOUT && !status; n++) {
-        if (!is_wanted[n])
-            continue;
-        void *got = calloc(t.count[n], 4);
-        CHECK(!kiln_read(result[n], 0, got, t.count[n]));
-        size_t wrong = is_fake ? 0 : compare(c, &t, n, got, of_type[n]);
-        if (wrong)
-            printf("case %zu, gradient %d: %zu of %zu are wrong\n", (size_t)(c - cases), n, wrong,
-                   t.count[n]);
-        CHECK(!wrong);
-        free(got);
-    }
-    for (int n = 0; n < TENSORS; n++) {
-        free(t.of[n]);
-        kiln_buffer_free(given[n]);
-    }
-    for (int n = 0; n < DOUT; n++)
-        kiln_buffer_free(result[n]);
-    kiln_buffer_free(out);
-    kiln_buffer_free(pre);
+    for (int n = 0; n < DOUT && !status; n++)
+        if (is_wanted[n])
+            check_gradient(c, &t, &b, n, is_fake);
+    free_tensors(&t, &b);
 }
 
 static void test_errors(kiln *k)
