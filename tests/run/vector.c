@@ -134,7 +134,11 @@ kernel void vector_initialisers(const f32 *in, f32x4 *a, i32x3 *b, f64x2 *c)
 //! run vector_hints block=16 (u32x4[16]:bits, u32x4[16])
 kernel void vector_hints(const u32x4 *in, u32x4 *out)
 {
+    prefetch(in); // none of these is more than a hint, wherever it points
     prefetch(in + thread_x());
+    prefetch(in + 64 * thread_x());
+    prefetch(in - thread_x());
+    prefetch(in + (thread_x() * 7) % 16);
     u32x4 a = load_readonly(in + thread_x()), b = load_stream(&in[15 - thread_x()]);
     store_stream(out + thread_x(), (u32x4){a.x ^ b.x, a.y + b.y, a.z - b.z, a.w | b.w});
 }

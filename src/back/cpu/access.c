@@ -290,12 +290,30 @@ static void emit_atomic(cpu_emitter *e, const ir_inst *i)
         ctext_put(&e->t, "  (void)r; }");
 }
 
+// Lines on their way into the second cache: the first one is small, and full of what is in use.
+// Lanes of which nothing is known would take as long as the loads that come later.
+static void emit_prefetch(cpu_emitter *e, const ir_inst *i)
+{
+    enum { LINE = 64 };
+    place p = {.pointer = ir_operand(e->t.f, i, 0), .offset = i->imm};
+    ir_type t = ir_type_of(e->t.f, p.pointer);
+    p.s = cpu_shape(e, p.pointer);
+    if (t != IR_PTR_GLOBAL || (p.s.held != HELD_ONE && p.s.held != HELD_ROW))
+        return;
+    int64_t step = p.s.held == HELD_ROW ? p.s.step : 0;
+    int64_t last = 31 * step, apart = step > LINE || step < -LINE ? step : step < 0 ? -LINE : LINE;
+    for (int64_t at = 0; apart > 0 ? at <= last : at >= last; at += apart)
+        ctext_put(&e->t, "ask(%s + (uint64_t)%lldll);", address(e, &p), (long long)at);
+}
+
 void cpu_emit_memory(cpu_emitter *e, const ir_inst *i)
 {
     if (i->op == IR_LOAD)
         emit_load(e, i);
     else if (i->op == IR_STORE)
         emit_store(e, i);
+    else if (i->op == IR_PREFETCH)
+        emit_prefetch(e, i);
     else
         emit_atomic(e, i);
 }

@@ -315,8 +315,8 @@ static bool emit_effect(cpu_emitter *e, ir_inst_id id)
     switch (i->op) {
     case IR_BARRIER: ctext_put(&e->t, "w->barrier(w, %u);", id); return true;
     case IR_WARPSYNC:
-    case IR_PREFETCH:
     case IR_ASSUME: return true;
+    case IR_PREFETCH: cpu_emit_memory(e, i); return true;
     case IR_FENCE: ctext_put(&e->t, "__atomic_thread_fence(__ATOMIC_SEQ_CST);"); return true;
     case IR_PRINT: emit_print(e, id); return true;
     case IR_HOST: emit_host(e, id); return true;

@@ -245,6 +245,9 @@ IN void any_weave4(V8 at, M m, V4 a, V4 b, V4 c, V4 d)
     sca4m(add_i8(at, s8(12)), d, m);
 }
 
+//@ ask
+IN void ask(uint64_t a) { __builtin_prefetch((const void *)(uintptr_t)a, 0, 2); }
+
 //@
 // --- one lane, lanes to bits and back
 IN uint32_t lane4(V4 v, uint32_t l) { A4 x = {v}; return x.u[l & 31]; }
