@@ -239,6 +239,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
             PLAY(g) {
                 EACH(p, PER)
                 {
+                    prefetch(row + ((PER + p) * LANES + g * 32 + own_lane) * V);
                     of[p] = pack_fetch(T, V, row + (g * 32 + p * LANES) * V, own_lane);
                     where[p] = ((INDEX)begin + (INDEX)(g * 32 + p * LANES + own_lane)) * (INDEX)reduced.strides[AT][0] +
                                (INDEX)head * INDEX_STEP;
