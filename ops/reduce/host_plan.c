@@ -12,6 +12,7 @@
 #define AXES "ops/reduce/axes.def"
 #include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/reduce/kernel.c", "reduce");
+static const op_program columns_program = OP_PROGRAM("ops/reduce/columns.c", "reduce_columns");
 
 enum { TO, AT, X, VIEWS }; // as in kernel.c
 enum {
@@ -200,13 +201,43 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
                    : 0;
 }
 
-// Warps of a row that one warp plays: all of them where a device runs warps one after the other,
-// and would stop each at the barrier.
+// Does the device run warps one after the other, and stop each at a barrier?
+static bool is_in_turn(const kiln *k)
+{
+    return k->caps.is_host && !k->caps.is_emulated;
+}
+
+// Warps of a row that one warp plays: all of them where they would run in turn.
 static uint32_t played_of(kiln *k, const reduce_job *job, const reduce_plan *p, bool is_merge)
 {
     bool is_joined = p->is_once && (job->kind == KIND_variance || job->kind == KIND_deviation);
     bool is_one = !p->is_dense || p->reduced.rank > 1 || is_merge || is_joined || p->lanes <= 32;
-    return is_one || !k->caps.is_host || k->caps.is_emulated ? 1 : p->lanes / 32;
+    return is_one || !is_in_turn(k) ? 1 : p->lanes / 32;
+}
+
+// Groups of 32 columns that one warp of columns.c has: a page of memory, and 32 KiB of states. 0:
+// the columns are for kernel.c.
+static uint32_t groups_of(kiln *k, const reduce_job *job, const reduce_plan *p, bool is_merge)
+{
+    enum { LANES = 8, PAGE = 4096, STATES = 1 << 15 };
+    const op_nest *kept = &p->kept;
+    uint64_t columns = kept->sizes[kept->rank - 1] * p->width, groups = 1;
+    uint64_t row = PAGE / view_element_size(&job->x);
+    uint64_t states = STATES / (p->lanes * state_bytes(job->kind, job->x.type));
+    if (!is_in_turn(k) || !p->is_columns || is_merge || !job->count || p->lanes > LANES ||
+        kept->strides[X][kept->rank - 1] != (int64_t)p->width || columns < 32)
+        return 0;
+    while (groups < 32 && 32 * groups < columns && 64 * groups <= op_min(row, states))
+        groups *= 2;
+    return (uint32_t)groups;
+}
+
+// Packs of columns as single ones.
+static void narrow_columns(op_nest *kept, uint32_t width)
+{
+    kept->sizes[kept->rank - 1] *= width;
+    for (uint32_t v = 0; v < VIEWS; v++)
+        kept->strides[v][kept->rank - 1] /= (int64_t)width;
 }
 
 static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, bool is_last)
@@ -215,35 +246,47 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     bool is_split = p->parts > 1 && !is_last, is_merge = p->parts > 1 && is_last;
     bool is_wide = acc == KILN_F64 || (job->kind == KIND_mean && acc != KILN_F32);
     kiln_type real = is_wide ? KILN_F64 : KILN_F32;
+    uint32_t groups = groups_of(k, job, p, is_merge);
+    op_nest kept_loops = p->kept;
     op_packs kept, reduced;
-    op_nest_cut(&p->kept, &kept);
+    if (groups)
+        narrow_columns(&kept_loops, p->width);
+    op_nest_cut(&kept_loops, &kept);
     op_nest_cut(&p->reduced, &reduced);
     reduced.argument.rest = p->rest;
     if (!job->count)
         reduced.argument.packs = 0;
-    op_request r = {.program = &program};
+    op_request r = {.program = groups ? &columns_program : &program};
     op_set(&r, KIND, job->kind);
     op_set(&r, T, type);
     op_set(&r, OUT, kiln_view_type(job->out));
     op_set(&r, ACC, acc);
     op_set(&r, INDEX, job->count > INT32_MAX);
     op_set(&r, WIDE, is_wide);
-    op_set(&r, V, p->width);
-    uint32_t played = played_of(k, job, p, is_merge);
-    op_set(&r, THREADS, p->threads / played);
-    op_set(&r, PLAYED, played > 1 ? played : 0);
+    op_set(&r, V, groups ? 1 : p->width);
     op_set(&r, LANES, p->lanes);
-    op_set(&r, COLUMNS, p->is_columns);
-    op_set(&r, DENSE_ROWS, p->is_dense && !is_merge);
-    op_set(&r, SINGLES, p->has_singles && !is_merge);
-    op_set(&r, PEEL, p->is_peeled && !is_merge);
     op_set(&r, PER, p->per);
     op_set(&r, ONCE, p->is_once && !is_merge);
     op_set(&r, KEPT_RANK, kept.rank);
     op_set(&r, RANK, reduced.rank);
     op_set(&r, LONG, kept.is_long || reduced.is_long);
     op_set(&r, SPLIT, is_split);
-    op_set(&r, STATES, is_merge);
+    uint64_t blocks = op_ceil_div(kept.argument.packs, p->threads / p->lanes), chunks = 1;
+    if (groups) {
+        uint64_t columns = kept_loops.sizes[kept_loops.rank - 1];
+        op_set(&r, GROUPS, groups);
+        chunks = op_ceil_div(columns, 32 * groups);
+        blocks = p->results / columns * chunks;
+    } else {
+        uint32_t played = played_of(k, job, p, is_merge);
+        op_set(&r, THREADS, p->threads / played);
+        op_set(&r, PLAYED, played > 1 ? played : 0);
+        op_set(&r, COLUMNS, p->is_columns);
+        op_set(&r, DENSE_ROWS, p->is_dense && !is_merge);
+        op_set(&r, SINGLES, p->has_singles && !is_merge);
+        op_set(&r, PEEL, p->is_peeled && !is_merge);
+        op_set(&r, STATES, is_merge);
+    }
     kiln_view none = {.buffer = NULL};
     const uint32_t loops = kept.rank > reduced.rank ? kept.rank : reduced.rank;
     const kiln_arg args[] = {kiln_arg_view(job->x),
@@ -254,16 +297,16 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
                              kiln_arg_i64(KILN_U64, (int64_t)(is_merge ? p->parts : p->part_packs)),
                              kiln_arg_f64(real, job->exponent),
                              kiln_arg_f64(real, (double)job->count),
-                             kiln_arg_f64(real, job->freedom)};
-    return op_launch(
-        k, &(op_launch_desc){.request = &r,
-                             .blocks = op_ceil_div(kept.argument.packs, p->threads / p->lanes),
-                             .parts = is_split ? p->parts : 1,
-                             .units = "results",
-                             .unit_count = p->results,
-                             .args = args,
-                             .arg_count = COUNT(args),
-                             .stream = job->stream});
+                             kiln_arg_f64(real, job->freedom),
+                             kiln_arg_i64(KILN_U32, (int64_t)chunks)}; // of columns.c
+    return op_launch(k, &(op_launch_desc){.request = &r,
+                                          .blocks = blocks,
+                                          .parts = is_split ? p->parts : 1,
+                                          .units = "results",
+                                          .unit_count = p->results,
+                                          .args = args,
+                                          .arg_count = COUNT(args) - !groups,
+                                          .stream = job->stream});
 }
 
 kiln_status reduce_run(kiln *k, const reduce_job *job, const reduce_plan *plan)
@@ -273,11 +316,8 @@ kiln_status reduce_run(kiln *k, const reduce_job *job, const reduce_plan *plan)
         return status;
     // The states of the parts: [parts][results], one result a column.
     reduce_plan merge = *plan;
-    if (plan->is_columns) { // results are columns of single elements again
-        merge.kept.sizes[merge.kept.rank - 1] *= plan->width;
-        for (uint32_t v = 0; v < VIEWS; v++)
-            merge.kept.strides[v][merge.kept.rank - 1] /= (int64_t)plan->width;
-    }
+    if (plan->is_columns)
+        narrow_columns(&merge.kept, plan->width);
     merge.is_columns = true;
     merge.width = merge.per = 1;
     merge.rest = 0;

@@ -74,30 +74,6 @@ static inline state other_lane(state s, u32 distance)
 }
 #undef FIELD
 
-// The result: n elements were reduced, q of them count for the variance.
-static inline void store(OUT *to, state s, real p, real n, real q)
-{
-#if defined KIND_argmax || defined KIND_argmin
-    *to = pack_put(OUT, s.at == PACK_JOIN(HIGHEST_, INDEX) ? -1 : s.at);
-#elif defined KIND_max_ties || defined KIND_min_ties
-    *to = pack_put(OUT, 1 / (real)s.ties);
-#elif defined KIND_variance
-    *to = pack_put(OUT, s.squares / q);
-#elif defined KIND_deviation
-    *to = pack_put(OUT, sqrt(s.squares / q));
-#elif defined KIND_logsumexp
-    *to = pack_put(OUT, scale_of(s.largest) + log(s.sum));
-#elif defined KIND_mean
-    *to = pack_put(OUT, (real)s.sum / n);
-#elif defined KIND_norm_2
-    *to = pack_put(OUT, sqrt(s.sum));
-#elif defined KIND_norm_p
-    *to = pack_put(OUT, pow(s.sum, 1 / p));
-#else
-    *to = pack_put(OUT, s.sum);
-#endif
-}
-
 // What a thread needs for its packs and their places.
 #if defined KIND_argmax || defined KIND_argmin || defined KIND_variance || defined KIND_deviation || defined KIND_max_ties || defined KIND_min_ties
 enum { LARGE_STATE = 1 };
