@@ -102,6 +102,11 @@ kiln_status op_see_variants(kiln *k, op_see_fn *see, void *user);
 // --- devices and operands
 // What the device is; asked once, kept with the context.
 kiln_status op_device(kiln *k, const kiln_device_info **out);
+// Does it run the warps of a block one after the other, and stop each at a barrier?
+static inline bool op_is_in_turn(const kiln *k)
+{
+    return k->caps.is_host && !k->caps.is_emulated;
+}
 // What an op keeps with the context: made when first asked for, dropped with it. NULL: there is no
 // memory for it.
 typedef enum op_keeper {

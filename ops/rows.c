@@ -115,7 +115,7 @@ void op_rows_set(const op_rows *rows, kiln_type type, bool is_in_place, op_reque
     op_set(r, INNER, rows->inner);
     op_set(r, V, rows->packs.width);
     op_set(r, IN_PLACE, is_in_place);
-    op_set(r, THREADS, rows->threads);
+    op_set(r, THREADS, rows->is_played ? 32 : rows->threads);
     op_set(r, LANES, rows->lanes);
     op_set(r, ACROSS, rows->is_across);
     op_set(r, PER, rows->per);
@@ -201,6 +201,15 @@ void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, ui
     for (uint32_t n = 0; n < c->count; n++)
         if (c->operands[n].axis)
             op_set_axis(&c->request, c->operands[n].axis, c->operands[n].view->buffer != NULL);
+}
+
+void op_rows_play(kiln *k, op_rows_call *c, const op_program *program)
+{
+    op_rows *r = &c->rows;
+    r->is_played = op_is_in_turn(k) && r->inner == OP_DENSE && r->lanes > 32 &&
+                   r->lanes == r->threads && !r->is_across && r->per && !r->packs.is_long;
+    if (r->is_played)
+        c->request.program = program;
 }
 
 uint32_t op_rows_plan_columns(op_rows_call *c)

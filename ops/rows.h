@@ -14,6 +14,7 @@ typedef struct op_rows {
     bool is_across;          // lanes have neighbouring rows, warps share them
     uint32_t per;            // packs of a thread; 0: it walks over the row
     bool is_whole;           // a row is lanes * per packs
+    bool is_played;          // a warp plays the threads of a row (kiln/played.h)
     bool takes_several;      // no more blocks are launched than run at a time
     uint64_t rows, blocks;
     uint64_t columns;
@@ -56,6 +57,10 @@ bool op_rows_is_dense(const op_rows_call *c);
 // that operands name. `aim` and `kept` as above.
 void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t views, uint32_t aim,
                   uint32_t kept);
+// Lets one warp play the threads of a row, with the same bits (kiln/played.h), where the device
+// runs warps one after the other and there is such a kernel for these rows; `program` takes the
+// same arguments.
+void op_rows_play(kiln *k, op_rows_call *c, const op_program *program);
 // Lets threads have columns, which are added along the rows: `width` lanes side by side.
 uint32_t op_rows_plan_columns(op_rows_call *c);
 void op_rows_add(op_rows_call *c, kiln_arg arg);

@@ -6,6 +6,7 @@
 #include "ops/axes.h"
 
 static const op_program forward = OP_PROGRAM("ops/norm/forward.c", "norm"),
+                        played = OP_PROGRAM("ops/norm/row.c", "norm_row"),
                         backward = OP_PROGRAM("ops/norm/backward.c", "norm_backward"),
                         columns = OP_PROGRAM("ops/norm/columns.c", "norm_columns");
 
@@ -37,6 +38,7 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
     if (norm_short(k, &c, d, &status))
         return status;
     op_rows_plan(&c, &forward, COUNT(o), 4, 4); // x, weight, bias, residual
+    op_rows_play(k, &c, &played);
     op_set(&c.request, RMS, d->is_rms);
     op_rows_add_f32(&c, 2, (double[]){d->eps, 1 / (double)c.rows.columns});
     return op_rows_run(k, &c, d->stream);

@@ -201,18 +201,12 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
                    : 0;
 }
 
-// Does the device run warps one after the other, and stop each at a barrier?
-static bool is_in_turn(const kiln *k)
-{
-    return k->caps.is_host && !k->caps.is_emulated;
-}
-
 // Warps of a row that one warp plays: all of them where they would run in turn.
 static uint32_t played_of(kiln *k, const reduce_job *job, const reduce_plan *p, bool is_merge)
 {
     bool is_joined = p->is_once && (job->kind == KIND_variance || job->kind == KIND_deviation);
     bool is_one = !p->is_dense || p->reduced.rank > 1 || is_merge || is_joined || p->lanes <= 32;
-    return is_one || !is_in_turn(k) ? 1 : p->lanes / 32;
+    return is_one || !op_is_in_turn(k) ? 1 : p->lanes / 32;
 }
 
 // Groups of 32 columns that one warp of columns.c has: a page of memory, and 32 KiB of states. 0:
@@ -224,7 +218,7 @@ static uint32_t groups_of(kiln *k, const reduce_job *job, const reduce_plan *p, 
     uint64_t columns = kept->sizes[kept->rank - 1] * p->width, groups = 1;
     uint64_t row = PAGE / view_element_size(&job->x);
     uint64_t states = STATES / (p->lanes * state_bytes(job->kind, job->x.type));
-    if (!is_in_turn(k) || !p->is_columns || is_merge || !job->count || p->lanes > LANES ||
+    if (!op_is_in_turn(k) || !p->is_columns || is_merge || !job->count || p->lanes > LANES ||
         kept->strides[X][kept->rank - 1] != (int64_t)p->width || columns < 32)
         return 0;
     while (groups < 32 && 32 * groups < columns && 64 * groups <= op_min(row, states))

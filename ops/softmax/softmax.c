@@ -7,7 +7,8 @@
 #define AXES "ops/softmax/axes.def"
 #include "ops/axes.h"
 
-static const op_program program = OP_PROGRAM("ops/softmax/kernel.c", "softmax");
+static const op_program program = OP_PROGRAM("ops/softmax/kernel.c", "softmax"),
+                        played = OP_PROGRAM("ops/softmax/row.c", "softmax_row");
 
 // Rows of 16 bits that need the largest blocks: one fills an SM, and nobody else there would
 // compute while it loads. It takes several rows then, and copies the next one meanwhile. Those of
@@ -33,6 +34,8 @@ static kiln_status run(kiln *k, op_rows_call *c, bool is_log, kiln_stream *strea
     uint32_t rows = c->count - 1; // backward has two
     op_rows_plan(c, &program, c->count, 4 / rows, rows);
     c->rows.takes_several = rows == 1 && is_ahead(k, c);
+    if (rows == 1)
+        op_rows_play(k, c, &played);
     op_set(&c->request, AHEAD, c->rows.takes_several);
     op_set(&c->request, BACKWARD, c->count == 3);
     op_set(&c->request, LOG, is_log);
