@@ -1,6 +1,6 @@
-// kiln/played.h: kernels of rows where warps are not run side by side (the cpu device). A block is one
-// warp. It plays all LANES threads that a row has in other kernels of rows, a warp of them after the
-// other, in their order, and needs no barrier. Rows are dense.
+// kiln/played.h: kernels of rows where warps are not run side by side (the cpu device). A block is
+// one warp. It plays all LANES threads that a row has in other kernels of rows, a warp of them
+// after the other, in their order, and needs no barrier. Rows are dense.
 //
 //     EACH_WARP(w) {
 //         f32 sum = 0;
@@ -21,7 +21,8 @@ enum { ROW_WARPS = LANES / 32 };
     _Pragma("unroll") for (u32 p = 0; p < PER; p++) if (WHOLE || played_pack(p, w) < (u32)(packs))
 // Of 32 neighbours each lane has one.
 #define ALONG_ROW(at, columns)                                                                     \
-    _Pragma("unroll 4") for (u32 at = 0; at < (columns); at += 32) if (WHOLE || at + lane() < (columns))
+    _Pragma("unroll 4") for (u32 at = 0; at < (columns);                                           \
+                             at += 32) if (WHOLE || at + lane() < (columns))
 
 // Where a thread of warp w has its pack p.
 static inline u32 played_pack(u32 p, u32 w)

@@ -202,10 +202,9 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
 }
 
 // Warps of a row that one warp plays: all of them where they would run in turn.
-static uint32_t played_of(kiln *k, const reduce_job *job, const reduce_plan *p, bool is_merge)
+static uint32_t played_of(kiln *k, const reduce_plan *p, bool is_merge)
 {
-    bool is_joined = p->is_once && (job->kind == KIND_variance || job->kind == KIND_deviation);
-    bool is_one = !p->is_dense || p->reduced.rank > 1 || is_merge || is_joined || p->lanes <= 32;
+    bool is_one = !p->is_dense || p->reduced.rank > 1 || is_merge || p->lanes <= 32;
     return is_one || !op_is_in_turn(k) ? 1 : p->lanes / 32;
 }
 
@@ -272,7 +271,7 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
         chunks = op_ceil_div(columns, 32 * groups);
         blocks = p->results / columns * chunks;
     } else {
-        uint32_t played = played_of(k, job, p, is_merge);
+        uint32_t played = played_of(k, p, is_merge);
         op_set(&r, THREADS, p->threads / played);
         op_set(&r, PLAYED, played > 1 ? played : 0);
         op_set(&r, COLUMNS, p->is_columns);

@@ -24,8 +24,8 @@ tune(KEPT_RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(PER, 4, 1, 2, 3);
 tune(ONCE, 0, 1); // a thread has PER packs at most, and no more than one of the elements around them
-// Warps of a row that one plays; for DENSE_ROWS and RANK 1, but not for STATES and a variance ONCE. Their
-// states are in memory: a loop for all of them, not one for each.
+// Warps of a row that one plays; for DENSE_ROWS and RANK 1, but not for STATES. Their states are in
+// memory: a loop for all of them, not one for each.
 #ifdef PLAYED
 #    define PLAY(g) _Pragma("unroll 1") for (u32 g = 0; g < PLAYED; g++)
 #else
@@ -89,14 +89,21 @@ enum { COMMUTES = 0 };
 #if defined IS_VARIANCE && !defined STATES
 enum { IS_JOINED = ONCE && !COLUMNS };
 
-// The sum over the threads of a row, in all of them. There are two of them, with slots of their own.
-static inline acc join(acc x, u32 slot)
+// The sum over the threads of a row that are in one warp.
+static inline acc join_warp(acc x)
 {
-    shared acc slots[2][GROUPS];
 #    pragma unroll
     for (u32 distance = 1; distance < 32; distance *= 2)
         if (distance < LANES)
             x += shuffle_xor(x, distance);
+    return x;
+}
+
+// The sum over the threads of a row, in all of them. There are two of them, with slots of their own.
+static inline acc join(acc x, u32 slot)
+{
+    shared acc slots[2][GROUPS];
+    x = join_warp(x);
     if (GROUPS > 1) {
         acc all[GROUPS];
         if (lane() == 0)
@@ -108,6 +115,16 @@ static inline acc join(acc x, u32 slot)
         x = all[0];
     }
     return x;
+}
+
+// The same of all warps that are played.
+static inline acc join_played(const acc *x)
+{
+    acc all[GROUPS];
+    EACH(g, GROUPS)
+    all[g] = x[g % PLAYED];
+    TREE(a, b, GROUPS, all[a] = all[a] + all[b])
+    return all[0];
 }
 #else
 enum { IS_JOINED = 0 };
@@ -215,7 +232,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
             PLAY(g) {
                 EACH(p, PER)
                 {
-                    prefetch(row + ((PER + p) * LANES + g * 32 + own_lane) * V);
+                    prefetch(row + (PER * LANES + (g * PER + p) * 32 + own_lane) * V);
                     of[p] = pack_fetch(T, V, row + (g * 32 + p * LANES) * V, own_lane);
                     where[p] = ((INDEX)begin + (INDEX)(g * 32 + p * LANES + own_lane)) * (INDEX)reduced.strides[AT][0] +
                                (INDEX)head * INDEX_STEP;
@@ -226,6 +243,53 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
             }
             is_done = ONCE && !singles;
         }
+#    ifdef IS_VARIANCE
+    if (CENTRED && PLAYED > 1) {
+        acc sums[PLAYED], mean;
+        const bool is_full = begin + PER * LANES <= end;
+#        define PLAY_PACKS                                                                         \
+            lane_of = own_lane + g * 32;                                                           \
+            at = begin + lane_of;                                                                  \
+            const bool has_edge = lane_of < singles;                                               \
+            acc own = 0, part[V];                                                                  \
+            if (has_edge)                                                                          \
+                own = pack_get(T, x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)]);\
+            if (is_full) {                                                                         \
+                FETCH_ALL                                                                          \
+            } else {                                                                               \
+                FETCH_SOME                                                                         \
+            }
+        PLAY(g) {
+            PLAY_PACKS
+            acc sum = own;
+            EACH(p, PER)
+            {
+                EACH(i, V)
+                part[i] = v[p][i];
+                TREE(a, b, V, part[a] = part[a] + part[b])
+                sum += part[0];
+            }
+            sums[g] = join_warp(sum);
+        }
+        mean = join_played(sums) / (acc)part_count;
+        PLAY(g) {
+            PLAY_PACKS
+            acc squares = 0;
+            EACH(p, PER)
+            if (is_full || at + p * LANES < end) {
+                prefetch(x + (first + (i64)((PLAYED + g) * PER + p) * 32 * V + own_lane * V)); // the next row
+                EACH(i, V)
+                part[i] = (v[p][i] - mean) * (v[p][i] - mean);
+                TREE(a, b, V, part[a] = part[a] + part[b])
+                squares += part[0];
+            }
+            squares += has_edge ? (own - mean) * (own - mean) : 0;
+            sums[g] = join_warp(squares);
+        }
+        s[0] = (state){(acc)part_count, mean, join_played(sums)};
+        is_done = true;
+    }
+#    endif
     if (!is_done)
     PLAY(g) {
     lane_of = own_lane + g * 32;
@@ -234,7 +298,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     if (lane_of < singles)
         edge = x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)];
 #    ifdef IS_VARIANCE
-    if (CENTRED) {
+    if (CENTRED && PLAYED == 1) {
         FETCH_SOME
         bool has_edge = lane_of < singles;
         acc own = has_edge ? pack_get(T, edge) : 0, sum = own, squares = 0, mean;
