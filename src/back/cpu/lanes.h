@@ -502,8 +502,22 @@ IN V8 fneg_f8(V8 a) { return xor_i8(a, s8(0x8000000000000000u)); }
 IN V8 fabs_f8(V8 a) { return and_i8(a, s8(0x7fffffffffffffffu)); }
 IN V8 fcopysign_f8(V8 a, V8 b) { return or_i8(fabs_f8(a), and_i8(b, s8(0x8000000000000000u))); }
 // A NaN gives the other one; of two zeros the negative (positive) one.
+#if VB == 64 // the masks of a part stay where they are
+#ifdef __clang__
+#define BEST4(name, a, b) __builtin_ia32_##name##ps512((vf)(a), (vf)(b), 4)
+#else
+#define BEST4(name, a, b) __builtin_ia32_##name##ps512_mask((vf)(a), (vf)(b), (vf)(b), (uint16_t)-1, 4)
+#endif
+#define P(i) r.p##i = BLEND4(CMPS((vf)b.p##i, (vf)b.p##i, 3), a.p##i, BLEND4(CMPS((vf)a.p##i, (vf)b.p##i, 0), a.p##i | b.p##i, (vu)BEST4(min, a.p##i, b.p##i)));
+BODY4(fmin_f4(V4 a, V4 b), P)
+#undef P
+#define P(i) r.p##i = BLEND4(CMPS((vf)b.p##i, (vf)b.p##i, 3), a.p##i, BLEND4(CMPS((vf)a.p##i, (vf)b.p##i, 0), a.p##i & b.p##i, (vu)BEST4(max, a.p##i, b.p##i)));
+BODY4(fmax_f4(V4 a, V4 b), P)
+#undef P
+#else
 IN V4 fmin_f4(V4 a, V4 b) { V4 r = sel4(feq_f4(a, b), or_i4(a, b), sel4(flt_f4(a, b), a, b)); return sel4(fne_f4(b, b), a, r); }
 IN V4 fmax_f4(V4 a, V4 b) { V4 r = sel4(feq_f4(a, b), and_i4(a, b), sel4(flt_f4(b, a), a, b)); return sel4(fne_f4(b, b), a, r); }
+#endif
 IN V8 fmin_f8(V8 a, V8 b) { V8 r = sel8(feq_f8(a, b), or_i8(a, b), sel8(flt_f8(a, b), a, b)); return sel8(fne_f8(b, b), a, r); }
 IN V8 fmax_f8(V8 a, V8 b) { V8 r = sel8(feq_f8(a, b), and_i8(a, b), sel8(flt_f8(b, a), a, b)); return sel8(fne_f8(b, b), a, r); }
 //@ fsqrt_f4 fsqrt_f8 ffma_f4 ffma_f8 ffloor_f4 ffloor_f8 fceil_f4 fceil_f8 ftrunc_f4 ftrunc_f8 frint_f4 frint_f8
