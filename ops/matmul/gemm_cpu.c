@@ -50,6 +50,39 @@ static void pack_a(f32 *to, const in_t *a, u64 stride, u32 rows, u32 depth, u32 
             to[e] = 0;
 }
 
+// Number i of the OF_WORD ones of a word.
+#if defined(TYPE_f32) || defined(TYPE_tf32)
+enum { OF_WORD = 1 };
+#    define NUMBER(word, i) f32_from_bits(word)
+#elif defined(TYPE_f16)
+enum { OF_WORD = 2 };
+#    define NUMBER(word, i) f32(f16_from_bits((u16)((word) >> 16 * (i))))
+#elif defined(TYPE_s8)
+enum { OF_WORD = 4 };
+#    define NUMBER(word, i) ((f32)((i32)((word) << (24 - 8 * (i))) >> 24))
+#elif defined(TYPE_e4m3)
+enum { OF_WORD = 4 };
+#    define NUMBER(word, i) f32(f8e4_from_bits((u8)((word) >> 8 * (i))))
+#else
+enum { OF_WORD = 2 };
+#    define NUMBER(word, i) f32_from_bits((i) ? (word) & 0xffff0000u : (word) << 16)
+#endif
+
+// Packs of 16 bytes of a column that each lane has; how many elements they were.
+static u32 turn_b(f32 *to, const in_t *column, u32 depth)
+{
+    u32 p = 0;
+#pragma unroll 1
+    for (; p + 4 * OF_WORD <= depth; p += 4 * OF_WORD) {
+        u32x4 x = *(const u32x4 *)(column + p);
+        u32 words[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+        for (u32 e = 0; e < 4 * OF_WORD; e++)
+            to[(p + e) * 32 + lane()] = NUMBER(words[e / OF_WORD], e % OF_WORD);
+    }
+    return p;
+}
+
 // 32 columns of b from `first`: [n, k], or [k, n] with B_IS_MN. Columns behind the last are the last one again.
 static void pack_b(f32 *to, const in_t *b, u64 stride, u32 first, u32 n, u32 depth, u32 steps)
 {
@@ -59,6 +92,10 @@ static void pack_b(f32 *to, const in_t *b, u64 stride, u32 first, u32 n, u32 dep
     } else if (B_IS_MN) {
         for (u32 p = 0; p < depth; p++)
             to[p * 32 + lane()] = WIDEN(b[p * stride + min(first + lane(), n - 1)]);
+    } else if ((u64)b % 16 == 0 && stride * sizeof(in_t) % 16 == 0) {
+        const in_t *column = b + min(first + lane(), n - 1) * stride;
+        for (u32 p = turn_b(to, column, depth); p < depth; p++)
+            to[p * 32 + lane()] = WIDEN(column[p]);
     } else {
 #pragma unroll 1
         for (u32 c = 0; c < 32; c++) {
