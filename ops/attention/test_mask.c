@@ -519,7 +519,8 @@ int main(int argc, char **argv)
     test_biases(k, KILN_ATTENTION_PORTABLE, true);
     test_random(k, 1, is_gpu && !is_fake ? 60 : 12);
     test_repeats(k, (shape){1, 2, 1, is_gpu ? 600u : 9u, is_gpu ? 600u : 9u, 64, true}, 3);
-    if (is_emulated || is_gpu) {
+    bool is_portable = argc > 2 && !strcmp(argv[2], "portable");
+    if ((is_emulated || is_gpu) && !is_portable) {
         test_windows(k, KILN_ATTENTION_SM90, true);
         test_sequences(k, KILN_ATTENTION_SM90, true);
         if (!is_fake)
