@@ -195,7 +195,7 @@ install: all
 	install -m 644 include/kiln/host/*.h $(call TO,include/kiln/host/)
 	install -m 644 lib/*.h $(call TO,include/kiln/lib/)
 	$(call pc,$(PREFIX),$${prefix}/lib,$${prefix}/include,-L"$${libdir}" -lkiln$(RPATH)) > $(call TO,lib/pkgconfig/kiln.pc)
-	sed -e 's|@VERSION@|$(VERSION)|' tools/kiln-config.cmake.in > $(call TO,lib/cmake/kiln/kiln-config.cmake)
+	for f in kiln-config kiln-config-version; do sed -e 's|@VERSION@|$(VERSION)|' tools/$$f.cmake.in > $(call TO,lib/cmake/kiln)/$$f.cmake || exit 1; done
 	install -m 644 docs/man/*.1 $(call TO,share/man/man1/)
 	$(BUILD)/kiln completion bash > $(call TO,$(BASH_TO)/kiln)
 	$(BUILD)/kiln completion zsh > $(call TO,$(ZSH_TO)/_kiln)

@@ -17,6 +17,13 @@
 extern "C" {
 #endif
 
+// For the headers that kiln build writes: C++ compilers warn about C's casts.
+#ifdef __cplusplus
+#    define KILN_AS(pointer, memory) static_cast<pointer>(memory)
+#else
+#    define KILN_AS(pointer, memory) ((pointer)(memory))
+#endif
+
 // One call by one thread of a kernel, or by one warp for a function marked per_warp.
 typedef struct kiln_host_call {
     void *const *args; // of each parameter: where its value is; of a pointer: the pointer itself

@@ -67,7 +67,8 @@ static void emit_call(const header *h, text *t, const host_shape *s, const char 
 {
     text_puts(t, "    ");
     if (s->result_size)
-        text_printf(t, *n ? "((%s *)call->result)%s = " : "*(%s *)call->result%s = ",
+        text_printf(t,
+                    *n ? "KILN_AS(%s *, call->result)%s = " : "*KILN_AS(%s *, call->result)%s = ",
                     host_spelling(h->in, part(s, SIZE_MAX)), n);
     text_printf(t, "%.*s(", (int)s->name.len, s->name.at);
     for (uint32_t p = 0; p < s->param_count; p++) {
@@ -75,10 +76,13 @@ static void emit_call(const header *h, text *t, const host_shape *s, const char 
         bool is_value = s->params[p].kind == 'v';
         text_puts(t, p ? ", " : "");
         if (*n)
-            text_printf(t, is_value ? "((%s *)call->args[%u])%s" : "(%s)call->args[%u] + n", own, p,
-                        n);
+            text_printf(
+                t, is_value ? "KILN_AS(%s *, call->args[%u])%s" : "KILN_AS(%s, call->args[%u]) + n",
+                own, p, n);
         else
-            text_printf(t, is_value ? "*(%s *)call->args[%u]" : "(%s)call->args[%u]", own, p);
+            text_printf(t,
+                        is_value ? "*KILN_AS(%s *, call->args[%u])" : "KILN_AS(%s, call->args[%u])",
+                        own, p);
     }
     text_puts(t, ");\n");
 }
@@ -87,7 +91,8 @@ static void emit_call(const header *h, text *t, const host_shape *s, const char 
 static void emit_caller(const header *h, text *t, const host_shape *s)
 {
     bool is_many = !has_counted(s);
-    text_printf(t, "\n%s;\n", host_spelling(h->in, s->signature));
+    text_printf(t, "\n#ifdef __cplusplus\nextern \"C\"\n#endif\n%s;\n",
+                host_spelling(h->in, s->signature));
     text_printf(t, "static inline void %s_host_%.*s(void *user, const kiln_host_call%s *call)\n{\n",
                 h->prefix, (int)s->name.len, s->name.at, is_many ? "s" : "");
     text_puts(t, "    (void)user;\n    (void)call;\n");
