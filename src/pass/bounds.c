@@ -1,10 +1,11 @@
-// Accesses whose array is known become checked ones: before each load, store and atomic stands a
-// `bounds` that compares its byte offset with the array's length and stops the thread outside.
-// Arrays of the kernel have their length from their declaration, dynamic shared memory from the
-// launch, buffers from hidden parameters (one per pointer parameter, i64 bytes) that the launch
-// fills. Accesses that cannot fail need no check; those whose array is not known are left alone,
-// with a remark. Invariant: the checked kernel does the same as the plain one while every access is
-// inside. Start at pass_bounds.
+// Accesses whose array is known become checked ones: before each load, store, atomic and call of
+// the host with counted objects stands a `bounds` that compares its byte offset with the array's
+// length and stops the thread outside. Arrays of the kernel have their length from their
+// declaration, dynamic shared memory from the launch, buffers from hidden parameters (one per
+// pointer parameter, i64 bytes) that the launch fills. Accesses that cannot fail need no check;
+// those whose array is not known are left alone, with a remark. Invariant: the checked kernel does
+// the same as the plain one while every access is inside. Start at pass_bounds.
+#include "ir/host.h"
 #include "pass/alias.h"
 #include "pass/passes.h"
 
@@ -195,6 +196,19 @@ static void remark(guard *g, ir_inst_id access)
         diag_note(d, "use an index into one array, or choose the array outside the access");
 }
 
+static void add_check(guard *g, ir_cursor *c, const array *a, bool is_read, ir_ref fine, ir_ref at,
+                      ir_ref length)
+{
+    ir_func *f = g->f;
+    ir_ref operands[3] = {fine, at, length};
+    const char *what =
+        str_format(g->ctx->scratch, "%s %s", is_read ? "reads" : "writes", bare(g, a->name));
+    ir_inst_id check = ir_add(c, IR_BOUNDS, IR_VOID, operands, 3, NULL, 0);
+    ir_at(f, check)->aux = text_index(f->module, what);
+    ir_at(f, check)->imm = a->elem;
+    g->changed = true;
+}
+
 static void check_access(guard *g, ir_inst_id access)
 {
     ir_func *f = g->f;
@@ -229,13 +243,46 @@ static void check_access(guard *g, ir_inst_id access)
         limit =
             ir_bin(&c, IR_SMAX, IR_I64,
                    ir_bin(&c, IR_SUB, IR_I64, length, ir_i64(f, (int64_t)width - 1)), ir_i64(f, 0));
-    ir_ref operands[3] = {ir_bin(&c, IR_ULT, IR_I64, at, limit), at, length};
-    const char *what =
-        str_format(g->ctx->scratch, "%s %s", is_read ? "reads" : "writes", bare(g, a.name));
-    ir_inst_id check = ir_add(&c, IR_BOUNDS, IR_VOID, operands, 3, NULL, 0);
-    ir_at(f, check)->aux = text_index(f->module, what);
-    ir_at(f, check)->imm = a.elem;
-    g->changed = true;
+    add_check(g, &c, &a, is_read, ir_bin(&c, IR_ULT, IR_I64, at, limit), at, length);
+}
+
+// Objects that travel to a host function: `bytes` of them, none when that is not above 0.
+static void check_counted(guard *g, ir_inst_id call, const host_param *p)
+{
+    ir_func *f = g->f;
+    ir_ref pointer = ir_operand(f, ir_at(f, call), p->first),
+           bytes = ir_operand(f, ir_at(f, call), p->first + 1);
+    base b = base_of(g, pointer);
+    if (!b.is_found || b.is_mixed) {
+        remark(g, call);
+        return;
+    }
+    int64_t constant = 0;
+    uint64_t known;
+    ir_cursor c = ir_before(f, call);
+    array a = array_of(g, &c, b);
+    ir_ref offset = offset_of(g, &c, pointer, b, &constant);
+    if (!offset && !a.length && constant >= 0 && (uint64_t)constant <= a.size &&
+        ir_const_bits(f, bytes, &known) && known <= a.size - (uint64_t)constant)
+        return;
+    ir_ref at = !offset    ? ir_i64(f, constant)
+                : constant ? ir_bin(&c, IR_ADD, IR_I64, offset, ir_i64(f, constant))
+                           : offset;
+    ir_ref length = a.length ? a.length : ir_i64(f, (int64_t)a.size);
+    ir_ref starts = ir_bin(&c, IR_ULT, IR_I64, at, length);
+    ir_ref ends = ir_bin(&c, IR_SLE, IR_I64, bytes, ir_bin(&c, IR_SUB, IR_I64, length, at));
+    ir_ref none = ir_bin(&c, IR_SLE, IR_I64, bytes, ir_i64(f, 0));
+    ir_ref fine = ir_bin(&c, IR_OR, IR_I1, none, ir_bin(&c, IR_AND, IR_I1, starts, ends));
+    add_check(g, &c, &a, p->kind == 'c', fine, ir_select(&c, starts, length, at), length);
+}
+
+static void check_call(guard *g, ir_inst_id call)
+{
+    host_shape shape;
+    host_of_inst(g->f, ir_at(g->f, call), &shape);
+    for (uint32_t k = 0; k < shape.param_count; k++)
+        if (host_is_counted(shape.params[k].kind))
+            check_counted(g, call, &shape.params[k]);
 }
 
 // --- hidden parameters
@@ -277,6 +324,8 @@ static void drop_proven(guard *g)
         if (i->op != IR_BOUNDS)
             continue;
         ir_inst_id test = ir_def_of(f, ir_operand(f, i, 0));
+        if (test && ir_at(f, test)->op != IR_ULT) // of objects for the host
+            continue;
         uint64_t limit;
         range r = range_of(f, facts, ir_operand(f, i, 1));
         if (test && ir_const_bits(f, ir_operand(f, ir_at(f, test), 1), &limit) && r.lo >= 0 &&
@@ -288,7 +337,7 @@ static void drop_proven(guard *g)
 static bool is_access(const ir_inst *i)
 {
     return i->op == IR_LOAD || i->op == IR_STORE || i->op == IR_ATOMIC || i->op == IR_CAS ||
-           i->op == IR_ATOMLOAD || i->op == IR_ATOMSTORE;
+           i->op == IR_ATOMLOAD || i->op == IR_ATOMSTORE || i->op == IR_HOST;
 }
 
 bool pass_bounds(ir_func *f, pass_ctx *ctx)
@@ -312,7 +361,10 @@ bool pass_bounds(ir_func *f, pass_ctx *ctx)
             // New values appear as we go; pointers of accesses are older than all of them.
             arena_mark mark = arena_save(ctx->scratch);
             g.seen = arena_array(ctx->scratch, uint8_t, f->values.len);
-            check_access(&g, id);
+            if (ir_at(f, id)->op == IR_HOST)
+                check_call(&g, id);
+            else
+                check_access(&g, id);
             arena_restore(ctx->scratch, mark);
         }
     drop_proven(&g);

@@ -117,6 +117,21 @@ static int64_t take(uint8_t *data, int32_t n, const float *from, uint64_t m)
     return sum;
 }
 
+static int32_t sum_of(const int32_t *x, int64_t n)
+{
+    int32_t sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+static int32_t fill_with(int32_t *x, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        x[i] = 7;
+    return 1;
+}
+
 static void narrow(void *user, const kiln_host_call *call)
 {
     uint16_t *e = (uint16_t *)call->args[4], half = *(uint16_t *)call->args[3];
@@ -252,8 +267,77 @@ static void test_errors(kiln *k, kiln_module *m)
     kiln_host_stop(NULL, "nobody");
 }
 
+// Objects of a call lie within their arrays, also where the machine code of the cpu device copies
+// them, and their number does not wrap.
+static void test_objects(const char *device, int optimise)
+{
+    static const char text[] =
+        "#include <kiln/kernel.h>\n"                                                       // 1
+        "host i32 sum(counted(n) const i32 *x, i64 n);\n"                                  // 2
+        "host i32 fill(counted(n) i32 *x, u32 n);\n"                                       // 3
+        "kernel block(1) void own(i32 *out, i64 n) {\n"                                    // 4
+        "    i32 t[4] = {1, 2, 3, 4}; out[0] = sum(t + 1, n); }\n"                         // 5
+        "kernel block(1) void whole(i32 *out, i64 n) {\n"                                  // 6
+        "    shared i32 t[4], more[4]; more[0] = 0; t[0] = 5; out[0] = fill(t, (u32)n); "  // 7
+        "out[1] = more[0]; }\n"                                                            // 7
+        "kernel block(32) void buffer(i32 *out, i64 n) {\n"                                // 8
+        "    if (thread_x() == 3) fill(out + n, 2); }\n"                                   // 9
+        "kernel block(1) void nothing(i32 *out, i64 n) { out[0] = sum(out + 9, n - 9); }"; // 10
+    static const struct {
+        const char *kernel;
+        int64_t n;
+        const char *code, *error;
+    } rows[] = {
+        {"own", 3, "", NULL},
+        {"own", 0, "", NULL},
+        {"own", -7, "", NULL},
+        {"own", 4, "K6020", "reads element 4 of 't', which has 4 elements"},
+        {"own", (int64_t)1 << 62, "K6048", "'sum' is given more objects than memory can hold"},
+        {"own", ((int64_t)1 << 62) + 1, "K6048", "more objects than memory can hold"},
+        {"whole", 4, "", NULL},
+        {"whole", 5, "K6020", "writes element 4 of 't', which has 4 elements"},
+        {"buffer", 6, "", NULL},
+        {"buffer", 7, "K6020", "writes element 8 of 'out', which has 8 elements"},
+        {"buffer", 9, "K6020", "writes element 9 of 'out', which has 8 elements"},
+        {"buffer", -1, "K6020", "writes element -1 of 'out', which has 8 elements"},
+        {"nothing", 9, "", NULL},
+        {"nothing", 10, "K6020", "reads element 9 of 'out', which has 8 elements"},
+    };
+    kiln *k = api_open(device);
+    kiln_compile_desc desc;
+    kiln_module *m = NULL;
+    kiln_buffer *out = NULL;
+    kiln_host_desc sum_row, fill_row;
+    memset(&desc, 0, sizeof desc);
+    desc.path = "test.c";
+    desc.source = text;
+    desc.optimise = optimise;
+    desc.check_bounds = true;
+    memset(&sum_row, 0, sizeof sum_row);
+    sum_row.name = "sum";
+    sum_row.plain = (void (*)(void))sum_of;
+    fill_row = sum_row;
+    fill_row.name = "fill";
+    fill_row.plain = (void (*)(void))fill_with;
+    CHECK(!kiln_compile(k, &desc, &m) && !kiln_buffer_new(k, KILN_I32, 8, &out) &&
+          !kiln_host_register(k, &sum_row) && !kiln_host_register(k, &fill_row));
+    for (size_t n = 0; m && n < sizeof rows / sizeof *rows; n++) {
+        kiln_arg args[2] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_I64, rows[n].n)};
+        kiln_status got = api_launch(api_kernel(m, rows[n].kernel), 1, 0, args, 2);
+        if (rows[n].error)
+            api_expect(got, KILN_E_KERNEL, rows[n].code, rows[n].error, __LINE__);
+        else
+            CHECK(!got);
+    }
+    kiln_close(k);
+}
+
 int main(void)
 {
+    for (int optimise = -1; optimise <= 1; optimise += 2) {
+        test_objects("interp", optimise);
+        test_objects("cpu", optimise);
+    }
     static const char *const devices[] = {"interp", "cpu"};
     int32_t seven = 11;
     for (int d = 0; d < 2; d++)

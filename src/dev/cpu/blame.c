@@ -117,8 +117,12 @@ void blame_fault(kiln_kernel *kernel, const rt_launch *l, const fault_note *note
     describe_signal(kernel, l, note, out);
     if (kernel->file && kernel->line)
         cpu_add_text(out, "\n  in the kernel at %s:%u", kernel->file, kernel->line);
-    cpu_add_text(out, "\n  in one of threads %u to %u of block (%u, %u, %u)", warp * 32,
-                 last < threads ? last : threads - 1, (uint32_t)(block_rank % l->grid[0]),
+    last = last < threads ? last : threads - 1;
+    if (last == warp * 32)
+        cpu_add_text(out, "\n  in thread %u", last);
+    else
+        cpu_add_text(out, "\n  in one of threads %u to %u", warp * 32, last);
+    cpu_add_text(out, " of block (%u, %u, %u)", (uint32_t)(block_rank % l->grid[0]),
                  (uint32_t)(block_rank / l->grid[0] % l->grid[1]),
                  (uint32_t)(block_rank / l->grid[0] / l->grid[1]));
 }

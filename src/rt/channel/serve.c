@@ -139,23 +139,6 @@ static host_group group_of(const serve_row *row, mailbox_packet *call)
     return g;
 }
 
-// A function believes its count: it must be that of the objects that have come.
-static bool are_counted(const host_shape *s, const host_lane *one)
-{
-    for (uint32_t p = 0; p < s->param_count; p++) {
-        const host_param *param = &s->params[p];
-        if (!host_is_counted(param->kind) || param->count == HOST_RESULT)
-            continue;
-        const host_param *by = &s->params[param->count];
-        uint32_t unused = 64 - 8 * by->size;
-        uint64_t n = one->in[by->first] << unused, len = one->in[param->first + 1];
-        n = param->is_count_signed && n >> 63 ? 0 : n >> unused;
-        if (n > MAILBOX_MOST_BYTES || n * param->size != len)
-            return false;
-    }
-    return true;
-}
-
 // The operands and who calls; false: the counted bytes are not those that were sent.
 static bool read_request(const serve_row *row, const serve_bytes *bytes, mailbox_packet *call,
                          uint32_t lane, host_lane *out)
@@ -183,7 +166,7 @@ static bool read_request(const serve_row *row, const serve_bytes *bytes, mailbox
     host_go_to(&who, lane);
     memcpy(out->thread, who.thread, sizeof out->thread);
     memcpy(out->block, who.block, sizeof out->block);
-    return !row->rows.counted || (from == bytes->len[lane] && are_counted(s, out));
+    return !row->rows.counted || (from == bytes->len[lane] && host_are_counted(s, out));
 }
 
 static void write_reply(const serve_row *row, const host_lane *from, uint32_t lane,

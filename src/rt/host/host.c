@@ -337,6 +337,23 @@ static void end_call(const host_site *site, const host_frame *f, host_lane *lane
     }
 }
 
+bool host_are_counted(const host_shape *s, const host_lane *lane)
+{
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        const host_param *param = &s->params[p];
+        if (!host_is_counted(param->kind) || param->count == HOST_RESULT)
+            continue;
+        const host_param *by = &s->params[param->count];
+        uint32_t unused = 64 - 8 * by->size;
+        uint64_t n = lane->in[by->first] << unused, bytes;
+        n = param->is_count_signed && n >> 63 ? 0 : n >> unused;
+        if (__builtin_mul_overflow(n, (uint64_t)param->size, &bytes) ||
+            bytes != lane->in[param->first + 1])
+            return false;
+    }
+    return true;
+}
+
 bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size)
 {
     stop_note note = {why, size, false};
@@ -344,6 +361,11 @@ bool host_call(const char *kernel, const host_site *site, host_lane *lane, char 
     kiln_host_call call;
     if (site->is_plain)
         return call_plain(kernel, site, lane, &note);
+    if (!host_are_counted(&site->shape, lane)) { // the product has wrapped
+        snprintf(why, size, "'%.*s' is given more objects than memory can hold",
+                 (int)site->shape.name.len, site->shape.name.at);
+        return false;
+    }
     start_call(kernel, site, lane, &f, &note, &call);
     host_enter(site, &call);
     end_call(site, &f, lane);

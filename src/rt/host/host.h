@@ -38,6 +38,8 @@ typedef struct host_site {
 kiln_status host_check(kiln_kernel *kernel);
 // The site's shape after host_check, or NULL.
 const host_site *host_site_of(const kiln_module *m, uint32_t site);
+// A function believes its count: it must be that of the objects that have come.
+bool host_are_counted(const host_shape *s, const host_lane *lane);
 // False: the function has stopped the kernel; `why` (of `size` bytes) says more.
 // `kernel` is its name, for the function that asks.
 bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size);
