@@ -86,48 +86,35 @@ static int64_t ones_above(int64_t v) // smallest 2^k - 1 >= v, v >= 0
     return (int64_t)x;
 }
 
-static range arith(const walker *w, const ir_inst *i, range a, range b, uint8_t *exact)
+// An exact result is one of unsigned numbers, too, where no operand or result is below 0.
+static range mark_exact(range r, bool is_natural, uint8_t *exact)
+{
+    if (!is_natural)
+        *exact &= RANGE_EXACT_SIGNED;
+    else if (*exact)
+        *exact |= RANGE_EXACT_UNSIGNED;
+    return r;
+}
+
+static range arith(const ir_inst *i, range a, range b, uint8_t *exact)
 {
     ir_type t = (ir_type)i->type;
     bool is_natural = a.lo >= 0 && b.lo >= 0;
     bool is_b_const = b.lo == b.hi;
     uint32_t width = t == IR_I64 ? 64 : 32;
-    (void)w;
     switch (i->op) {
-    case IR_ADD: {
-        range r = fit(t, (wide)a.lo + b.lo, (wide)a.hi + b.hi, exact);
-        if (!is_natural)
-            *exact &= RANGE_EXACT_SIGNED;
-        else if (*exact)
-            *exact |= RANGE_EXACT_UNSIGNED;
-        return r;
-    }
+    case IR_ADD:
+        return mark_exact(fit(t, (wide)a.lo + b.lo, (wide)a.hi + b.hi, exact), is_natural, exact);
     case IR_SUB: {
         range r = fit(t, (wide)a.lo - b.hi, (wide)a.hi - b.lo, exact);
-        if (!is_natural || r.lo < 0)
-            *exact &= RANGE_EXACT_SIGNED;
-        else if (*exact)
-            *exact |= RANGE_EXACT_UNSIGNED;
-        return r;
+        return mark_exact(r, is_natural && r.lo >= 0, exact);
     }
-    case IR_MUL: {
-        range r = multiply(t, a, b, exact);
-        if (!is_natural)
-            *exact &= RANGE_EXACT_SIGNED;
-        else if (*exact)
-            *exact |= RANGE_EXACT_UNSIGNED;
-        return r;
-    }
+    case IR_MUL: return mark_exact(multiply(t, a, b, exact), is_natural, exact);
     case IR_SHL: {
         if (!is_b_const || b.lo < 0 || b.lo >= width - 1)
             return full(t);
         range by = {INT64_C(1) << b.lo, INT64_C(1) << b.lo};
-        range r = multiply(t, a, by, exact);
-        if (a.lo < 0)
-            *exact &= RANGE_EXACT_SIGNED;
-        else if (*exact)
-            *exact |= RANGE_EXACT_UNSIGNED;
-        return r;
+        return mark_exact(multiply(t, a, by, exact), a.lo >= 0, exact);
     }
     case IR_ASHR:
     case IR_LSHR:
@@ -223,7 +210,7 @@ static range result_range(const walker *w, const ir_inst *i, uint8_t *exact)
     }
     if (i->operand_count == 2 && (t == IR_I32 || t == IR_I64) &&
         ir_op_effect(i->op) == IR_FX_PURE && i->op >= IR_ADD && i->op <= IR_UMAX)
-        return arith(w, i, get(w, ir_operand(f, i, 0)), get(w, ir_operand(f, i, 1)), exact);
+        return arith(i, get(w, ir_operand(f, i, 0)), get(w, ir_operand(f, i, 1)), exact);
     return full(t);
 }
 
