@@ -492,6 +492,43 @@ static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t parts, conv_we
     return op_launch_blocks(k, &r, op_ceil_div(elements, EACH), args, COUNT(args), j->stream);
 }
 
+// The product of the places of both tensors, in parts, on tensor cores.
+static kiln_status run_implicit_weights(kiln *k, const conv_job *j, const kiln_view *large,
+                                        const kiln_view *small, const kiln_view *to)
+{
+    split s = split_of(j, small);
+    op_window w;
+    op_window_make(large, small, j->window, &w);
+    op_window_sizes(j->weight.view, w.taps);
+    w.per_group = (uint32_t)(small->sizes[1] / j->groups);
+    w.terms = (uint32_t)(large->sizes[1] / j->groups);
+    uint64_t length = kiln_view_count(*j->weight.view) / j->weight.view->sizes[0];
+    uint64_t blocks = op_ceil_div(w.per_group, s.tile_m) * op_ceil_div(length, s.tile_n);
+    op_request r = {.program = &implicit_weights};
+    op_set(&r, T, j->type == KILN_F16);
+    op_set(&r, SPACE, j->space);
+    op_set(&r, LONG, w.batch > INT32_MAX);
+    op_set(&r, BM, s.tile_m);
+    op_set(&r, BN, s.tile_n);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    if (!status && (blocks > INT32_MAX || j->groups > 65535))
+        status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
+                           j->call, (unsigned long long)blocks);
+    if (status)
+        return status;
+    const kiln_arg args[] = {kiln_arg_view(*large), kiln_arg_view(*small),
+                             kiln_arg_view(j->workspace), kiln_arg_struct(&w, sizeof w),
+                             kiln_arg_i64(KILN_U64, (int64_t)s.chunk)};
+    status = kiln_launch(kernel->kernel,
+                         &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups, s.chunks},
+                                             .shared_bytes = kernel->shared_bytes,
+                                             .args = args,
+                                             .arg_count = COUNT(args),
+                                             .stream = j->stream});
+    return status ? status : add_parts(k, j, s.chunks, conv_weights_to_of(j, to), to);
+}
+
 // `to` are the weights; those of the job may have more channels.
 static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large,
                               const kiln_view *small, const kiln_view *to, bool *is_done)
@@ -534,38 +571,9 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
         return launched || parts == 1 ? launched
                                       : add_parts(k, j, parts, conv_weights_to_of(j, to), to);
     }
-    split s = split_of(j, small);
-    op_window w;
-    op_window_make(large, small, j->window, &w);
-    op_window_sizes(j->weight.view, w.taps);
-    w.per_group = (uint32_t)(small->sizes[1] / j->groups);
-    w.terms = (uint32_t)(large->sizes[1] / j->groups);
-    uint64_t length = kiln_view_count(*j->weight.view) / j->weight.view->sizes[0];
-    uint64_t blocks = op_ceil_div(w.per_group, s.tile_m) * op_ceil_div(length, s.tile_n);
-    op_request r = {.program = &implicit_weights};
-    op_set(&r, T, j->type == KILN_F16);
-    op_set(&r, SPACE, j->space);
-    op_set(&r, LONG, w.batch > INT32_MAX);
-    op_set(&r, BM, s.tile_m);
-    op_set(&r, BN, s.tile_n);
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, &r, &kernel);
-    if (!status && (blocks > INT32_MAX || j->groups > 65535))
-        status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
-                           j->call, (unsigned long long)blocks);
-    if (status)
-        return status;
-    const kiln_arg args[] = {kiln_arg_view(*large), kiln_arg_view(*small),
-                             kiln_arg_view(j->workspace), kiln_arg_struct(&w, sizeof w),
-                             kiln_arg_i64(KILN_U64, (int64_t)s.chunk)};
-    status = kiln_launch(kernel->kernel,
-                         &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups, s.chunks},
-                                             .shared_bytes = kernel->shared_bytes,
-                                             .args = args,
-                                             .arg_count = COUNT(args),
-                                             .stream = j->stream});
+    kiln_status status = run_implicit_weights(k, j, large, small, to);
     *is_done = !status;
-    return status ? status : add_parts(k, j, s.chunks, conv_weights_to_of(j, to), to);
+    return status;
 }
 
 bool conv_tensor_is_beside(kiln *k, const conv_job *to_x, bool is_inverse,

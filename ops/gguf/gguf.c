@@ -276,9 +276,69 @@ static kiln_gguf_kernel kernel_of(kiln *k, const kiln_gguf_matmul_desc *d, const
     return is_fast ? KILN_GGUF_TENSOR : KILN_GGUF_TILE;
 }
 
-static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
+// The variant of a kernel, and what its launch needs beside the arguments.
+typedef struct choice {
+    op_request request;
+    uint64_t blocks;
+    size_t more; // bytes of shared memory behind the kernel's own
+    residents stay;
+} choice;
+
+static void choose_vector(const kiln_gguf_matmul_desc *d, const gguf_row *row, const sizes *s,
+                          choice *c)
+{
+    uint32_t rows = rows_of(s->m, s->n);
+    c->request.program = &matvec;
+    op_set(&c->request, V, width_of(row, kiln_view_type(d->x)));
+    op_set(&c->request, PACKED, is_packed(&d->x));
+    op_set(&c->request, M, s->m <= 2 ? s->m : s->m <= 4 ? 4 : 8);
+    op_set(&c->request, ROWS, rows);
+    c->blocks = op_ceil_div(s->n, rows);
+}
+
+static void choose_few(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row, const sizes *s,
+                       choice *c)
 {
     enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
+    const kiln_device_info *info;
+    op_request *r = &c->request;
+    stream_plan plan = {0};
+    if (!op_device(k, &info))
+        plan = stream_plan_of(k, d, row, info);
+    op_set(r, IN, kiln_view_type(d->x));
+    op_set(r, XR, few_rows(s->m));
+    if (plan.stages) {
+        r->program = &streamed;
+        r->shared_bytes = MORE_THAN_HALF;
+        op_set(r, SPLITS, plan.stay.splits);
+        op_set(r, STAGES, plan.stages);
+        op_set(r, ELEMENTS, plan.elements);
+        op_set(r, BULK, k->caps.has_clusters || (info->caps.is_emulated && s->n % 2 == 0));
+        c->blocks = op_ceil_div(s->n, 16) * plan.stay.splits;
+        c->stay = plan.stay;
+        return;
+    }
+    uint32_t warps = few_warps(s->m, s->n);
+    uint64_t stage = 256 / row->format.block_size * row->format.block_bytes;
+    r->program = &few;
+    op_set(r, WARPS_N, warps);
+    op_set(r, WHOLE, stage % 16 == 0 && (s->n < 2 || s->w_row % 16 == 0));
+    c->blocks = op_ceil_div(s->n, 16 * warps);
+    c->more = (size_t)few_bytes(d);
+}
+
+static void choose_tensor(kiln *k, const kiln_gguf_matmul_desc *d, const sizes *s, choice *c)
+{
+    uint32_t rows = d->tile_rows;
+    c->request.program = &tensor;
+    op_set(&c->request, IN, kiln_view_type(d->x));
+    op_set(&c->request, BX, rows ? rows : tensor_rows(k, s, &c->blocks));
+    if (rows)
+        c->blocks = op_product(op_ceil_div(s->m, rows), op_ceil_div(s->n, rows == 16 ? 32 : 128));
+}
+
+static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
+{
     sizes s = {.m = d->x.sizes[0],
                .n = d->weight.sizes[0],
                .units = d->x.sizes[1] / GGUF_UNIT,
@@ -287,67 +347,29 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
                .w_row = kiln_view_stride(d->weight, 0),
                .out_row = kiln_view_stride(d->out, 0),
                .out_step = kiln_view_stride(d->out, 1)};
-    bool has_bias = d->bias.buffer != NULL;
-    size_t more = 0;
-    residents stay = {0};
+    choice c = {.request = {.program = &tile},
+                .blocks = op_product(op_ceil_div(s.m, TILE_M), op_ceil_div(s.n, TILE_N))};
     kiln_gguf_kernel kernel = kernel_of(k, d, row);
-    const kiln_device_info *info;
-    stream_plan plan = {0};
-    if (kernel == KILN_GGUF_FEW && !op_device(k, &info))
-        plan = stream_plan_of(k, d, row, info);
-    op_request r = {.program = kernel == KILN_GGUF_VECTOR   ? &matvec
-                               : kernel == KILN_GGUF_FEW    ? &few
-                               : kernel == KILN_GGUF_TENSOR ? &tensor
-                                                            : &tile};
-    op_set(&r, BLOCK, row->type);
-    op_set(&r, ALIGN, alignment_of(&d->weight, row));
-    op_set(&r, T, kiln_view_type(d->x));
-    op_set(&r, OUT, kiln_view_type(d->out));
-    if (has_bias) {
-        s.bias_step = kiln_view_stride(d->bias, 0);
-        op_set(&r, BIAS, kiln_view_type(d->bias));
-    }
-    uint64_t blocks = op_product(op_ceil_div(s.m, TILE_M), op_ceil_div(s.n, TILE_N));
-    if (kernel == KILN_GGUF_VECTOR) {
-        uint32_t rows = rows_of(s.m, s.n);
-        op_set(&r, V, width_of(row, kiln_view_type(d->x)));
-        op_set(&r, PACKED, is_packed(&d->x));
-        op_set(&r, M, s.m <= 2 ? s.m : s.m <= 4 ? 4 : 8);
-        op_set(&r, ROWS, rows);
-        blocks = op_ceil_div(s.n, rows);
-    } else if (kernel == KILN_GGUF_FEW && plan.stages) {
-        r.program = &streamed;
-        r.shared_bytes = MORE_THAN_HALF;
-        op_set(&r, IN, kiln_view_type(d->x));
-        op_set(&r, XR, few_rows(s.m));
-        op_set(&r, SPLITS, plan.stay.splits);
-        op_set(&r, STAGES, plan.stages);
-        op_set(&r, ELEMENTS, plan.elements);
-        op_set(&r, BULK, k->caps.has_clusters || (info->caps.is_emulated && s.n % 2 == 0));
-        blocks = op_ceil_div(s.n, 16) * plan.stay.splits;
-        stay = plan.stay;
-    } else if (kernel == KILN_GGUF_FEW) {
-        uint32_t warps = few_warps(s.m, s.n);
-        uint64_t stage = 256 / row->format.block_size * row->format.block_bytes;
-        op_set(&r, IN, kiln_view_type(d->x));
-        op_set(&r, XR, few_rows(s.m));
-        op_set(&r, WARPS_N, warps);
-        op_set(&r, WHOLE, stage % 16 == 0 && (s.n < 2 || s.w_row % 16 == 0));
-        blocks = op_ceil_div(s.n, 16 * warps);
-        more = (size_t)few_bytes(d);
-    } else if (kernel == KILN_GGUF_TENSOR) {
-        op_set(&r, IN, kiln_view_type(d->x));
-        op_set(&r, BX, d->tile_rows ? d->tile_rows : tensor_rows(k, &s, &blocks));
-        if (d->tile_rows)
-            blocks = op_product(op_ceil_div(s.m, d->tile_rows),
-                                op_ceil_div(s.n, d->tile_rows == 16 ? 32 : 128));
-    }
+    if (kernel == KILN_GGUF_VECTOR)
+        choose_vector(d, row, &s, &c);
+    else if (kernel == KILN_GGUF_FEW)
+        choose_few(k, d, row, &s, &c);
+    else if (kernel == KILN_GGUF_TENSOR)
+        choose_tensor(k, d, &s, &c);
+    op_set(&c.request, BLOCK, row->type);
+    op_set(&c.request, ALIGN, alignment_of(&d->weight, row));
+    op_set(&c.request, T, kiln_view_type(d->x));
+    op_set(&c.request, OUT, kiln_view_type(d->out));
     kiln_arg args[5] = {kiln_arg_view(d->x), kiln_arg_view(d->weight), kiln_arg_view(d->out)};
     uint32_t count = 3;
-    if (has_bias)
+    if (d->bias.buffer) {
+        s.bias_step = kiln_view_stride(d->bias, 0);
+        op_set(&c.request, BIAS, kiln_view_type(d->bias));
         args[count++] = kiln_arg_view(d->bias);
+    }
     args[count++] = kiln_arg_struct(&s, sizeof s);
-    return launch(k, "kiln_gguf_matmul", &r, blocks, args, count, more, stay, d->stream);
+    return launch(k, "kiln_gguf_matmul", &c.request, c.blocks, args, count, c.more, c.stay,
+                  d->stream);
 }
 
 kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *d)

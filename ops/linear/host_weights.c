@@ -2,6 +2,7 @@
 // numbers (quantise.c) and numbers of them (dequantise.c).
 #include "ops/linear/host_linear.h"
 
+#include "ops/launch.h"
 #include "rt/memory/view.h"
 
 // --- checks
@@ -160,7 +161,7 @@ static kiln_status convert(kiln *k, conversion *c)
         return status;
     kiln_type type = kiln_view_type(*c->numbers);
     uint64_t depth = c->numbers->sizes[1];
-    uint64_t groups = c->group && depth ? (depth + c->group - 1) / c->group : 1;
+    uint64_t groups = c->group && depth ? op_ceil_div(depth, c->group) : 1;
     const kiln_device_info *info;
     status = op_device(k, &info);
     if (status)
@@ -169,9 +170,9 @@ static kiln_status convert(kiln *k, conversion *c)
     // group, or a block where they are long and few.
     bool is_together = depth / groups >= LONG && c->weights.n * groups < MANY &&
                        (!info->caps.is_host || info->caps.is_emulated);
-    uint64_t blocks = c->is_back ? (depth + 8 * EIGHTS - 1) / (8 * EIGHTS) : groups;
+    uint64_t blocks = c->is_back ? op_ceil_div(depth, 8 * EIGHTS) : groups;
     uint64_t together = c->is_back ? ROWS : is_together ? 1 : WARPS; // rows of a block
-    uint64_t rows = (c->weights.n + together - 1) / together;
+    uint64_t rows = op_ceil_div(c->weights.n, together);
     a.k = (uint32_t)depth;
     linear_set_weights(&c->weights, &a.layers[0]);
     op_request r = {.program = c->is_back ? &dequantise : &quantise};
@@ -180,22 +181,16 @@ static kiln_status convert(kiln *k, conversion *c)
     op_set(&r, HAS_ZERO, c->weights.zero.buffer != NULL);
     for (uint32_t d = 0; d < 2; d++)
         *(c->is_back ? &a.layers[0].out[d] : &a.x[d]) = kiln_view_stride(*c->numbers, d);
+    op_set(&r, X_PACKED, linear_is_packed(c->numbers));
+    op_set(&r, W_PACKED, linear_is_packed(c->weights.data));
     if (c->is_back) {
         op_set(&r, OUT, type);
         op_set(&r, OUT_TYPE, type);
-        op_set(&r, X_PACKED, linear_is_packed(c->numbers));
-        op_set(&r, W_PACKED, linear_is_packed(c->weights.data));
     } else {
         op_set(&r, X, type);
         op_set(&r, X_TYPE, type);
         op_set(&r, TOGETHER, is_together);
-        op_set(&r, X_PACKED, linear_is_packed(c->numbers));
-        op_set(&r, W_PACKED, linear_is_packed(c->weights.data));
     }
-    const op_kernel *kernel;
-    status = op_kernel_get(k, &r, &kernel);
-    if (status)
-        return status;
     kiln_arg args[5];
     uint32_t count = 0;
     if (!c->is_back)
@@ -207,13 +202,12 @@ static kiln_status convert(kiln *k, conversion *c)
     if (c->is_back)
         args[count++] = kiln_arg_view(*c->numbers);
     args[count++] = kiln_arg_struct(&a, sizeof a);
-    rows = rows < MOST_ROWS ? rows : MOST_ROWS;
-    return kiln_launch(kernel->kernel,
-                       &(kiln_launch_desc){.grid = {(uint32_t)blocks, (uint32_t)rows},
-                                           .args = args,
-                                           .arg_count = count,
-                                           .stream = c->stream,
-                                           .overlaps_previous = kernel->overlaps});
+    return op_launch(k, &(op_launch_desc){.request = &r,
+                                          .blocks = blocks,
+                                          .parts = op_min(rows, MOST_ROWS),
+                                          .args = args,
+                                          .arg_count = count,
+                                          .stream = c->stream});
 }
 
 kiln_status kiln_quantise_weights(kiln *k, const kiln_quantise_weights_desc *d)

@@ -52,7 +52,7 @@ static kiln_status check_factor(kiln *k, const kiln_matmul_backward_desc *d, con
     return KILN_OK;
 }
 
-static kiln_status check(kiln *k, const kiln_matmul_backward_desc *d)
+static kiln_status check_operands(kiln *k, const kiln_matmul_backward_desc *d)
 {
     char of_a[VIEW_TEXT], of_b[VIEW_TEXT], of_dout[VIEW_TEXT];
     kiln_status status = view_check(k, &d->a, call, "a");
@@ -87,6 +87,12 @@ static kiln_status check(kiln *k, const kiln_matmul_backward_desc *d)
                          "%s: 'dout' is %s; bf16, f16 and f32 are "
                          "possible",
                          call, kiln_type_name(out));
+    return KILN_OK;
+}
+
+// Is there what a gradient is wanted of, or needed for?
+static kiln_status check_wanted(kiln *k, const kiln_matmul_backward_desc *d)
+{
     if (has_activation(d) && !d->saved.buffer)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "%s: the gradient of an activation needs 'saved'", call);
@@ -97,35 +103,55 @@ static kiln_status check(kiln *k, const kiln_matmul_backward_desc *d)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "%s: there is no such factor, and '%s' wants its gradient", call,
                          d->da_scale.buffer && !d->a_scale.buffer ? "da_scale" : "db_scale");
-    if (has_activation(d))
-        status = check_shape(k, &d->saved, "saved", dout->rank, dout->sizes, out);
+    return KILN_OK;
+}
+
+// A result has the shape of `like`, or is a row of dout, and overlaps nothing that is read.
+static kiln_status check_result(kiln *k, const kiln_matmul_backward_desc *d, const char *name,
+                                const kiln_view *v, const kiln_view *like, kiln_type type)
+{
+    const kiln_view *const read[] = {&d->a, &d->b, &d->dout, &d->saved, &d->a_scale, &d->b_scale};
+    if (!v->buffer)
+        return KILN_OK;
+    kiln_status status = like ? check_shape(k, v, name, like->rank, like->sizes, type)
+                              : check_shape(k, v, name, 1, &d->dout.sizes[d->dout.rank - 1], type);
     if (!status)
-        status = check_factor(k, d, &d->a_scale, "a_scale", a->sizes[last - 1]);
+        status = view_check_written(k, v, call, name);
+    for (size_t i = 0; i < COUNT(read) && !status; i++)
+        if (read[i]->buffer && kiln_view_overlaps(*v, *read[i]))
+            status = error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: '%s' overlaps what is read",
+                               call, name);
+    return status;
+}
+
+static kiln_status check(kiln *k, const kiln_matmul_backward_desc *d)
+{
+    kiln_status status = check_operands(k, d);
+    if (!status)
+        status = check_wanted(k, d);
+    if (status)
+        return status;
+    const kiln_view *dout = &d->dout;
+    uint32_t last = dout->rank - 1;
+    if (has_activation(d))
+        status = check_shape(k, &d->saved, "saved", dout->rank, dout->sizes, kiln_view_type(*dout));
+    if (!status)
+        status = check_factor(k, d, &d->a_scale, "a_scale", d->a.sizes[last - 1]);
     if (!status)
         status = check_factor(k, d, &d->b_scale, "b_scale", dout->sizes[last]);
+    kiln_type type = kiln_view_type(d->a);
     const struct {
         const char *name;
         const kiln_view *view, *like;
         kiln_type type;
-    } results[] = {{"da", &d->da, a, type},
-                   {"db", &d->db, b, type},
+    } results[] = {{"da", &d->da, &d->a, type},
+                   {"db", &d->db, &d->b, type},
                    {"dbias", &d->dbias, NULL, KILN_F32},
                    {"da_scale", &d->da_scale, &d->a_scale, KILN_F32},
                    {"db_scale", &d->db_scale, &d->b_scale, KILN_F32}};
-    for (size_t n = 0; n < COUNT(results) && !status; n++) {
-        const kiln_view *v = results[n].view, *like = results[n].like;
-        const kiln_view *const read[] = {a, b, dout, &d->saved, &d->a_scale, &d->b_scale};
-        if (!v->buffer)
-            continue;
-        status = like ? check_shape(k, v, results[n].name, like->rank, like->sizes, results[n].type)
-                      : check_shape(k, v, results[n].name, 1, &dout->sizes[last], results[n].type);
-        if (!status)
-            status = view_check_written(k, v, call, results[n].name);
-        for (size_t i = 0; i < COUNT(read) && !status; i++)
-            if (read[i]->buffer && kiln_view_overlaps(*v, *read[i]))
-                status = error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: '%s' overlaps what is read",
-                                   call, results[n].name);
-    }
+    for (size_t n = 0; n < COUNT(results) && !status; n++)
+        status =
+            check_result(k, d, results[n].name, results[n].view, results[n].like, results[n].type);
     return status;
 }
 
