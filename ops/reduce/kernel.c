@@ -131,6 +131,41 @@ enum { IS_JOINED = 0 };
 #endif
 enum { REGISTERS = V >= 8 && (COLUMNS || sizeof(INDEX) == 8) ? 128 : V >= 4 && LARGE_STATE ? 80 : 64 };
 
+// Merges the states of a result's threads: by shuffles in a warp, then through shared memory. The first
+// thread of a result has all of it then.
+static inline void merge_threads(state s[HELD], u32 lane_of)
+{
+#pragma unroll
+    for (u32 level = 0; level < 5; level++) {
+        u32 distance = 1u << level;
+        if (distance >= UNIT && distance < UNIT * LANES)
+            EACH(r, HELD)
+            {
+                state other = other_lane(s[r], distance);
+                bool is_upper = !COMMUTES && lane() & distance;
+                s[r] = merge(is_upper ? other : s[r], is_upper ? s[r] : other);
+            }
+    }
+    if (PLAYED > 1) {
+        TREE(a, b, PLAYED, s[a] = merge(s[a], s[b]))
+    } else if (GROUPS > 1) {
+        shared state all_states[RESULTS][GROUPS][COLUMNS ? APART : 1];
+        EACH(r, RESULTS)
+        if (COLUMNS || lane() == 0)
+            all_states[r][thread_x() / APART][COLUMNS ? thread_x() % APART : 0] = s[r];
+        barrier();
+        if (lane_of == 0)
+            EACH(r, RESULTS)
+            {
+                state group[GROUPS];
+                EACH(g, GROUPS)
+                group[g] = all_states[r][g][COLUMNS ? thread_x() : 0];
+                TREE(a, b, GROUPS, group[a] = merge(group[a], group[b]))
+                s[r] = group[0];
+            }
+    }
+}
+
 kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, OUT *restrict to, u64 *restrict work,
                                   struct nest kept, struct nest reduced, u64 part_packs, real p,
                                   real n, real q)
@@ -370,35 +405,8 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     }
     lane_of = own_lane;
 #endif
-#pragma unroll
-    for (u32 level = 0; level < 5 && !IS_JOINED; level++) {
-        u32 distance = 1u << level;
-        if (distance >= UNIT && distance < UNIT * LANES)
-            EACH(r, HELD)
-            {
-                state other = other_lane(s[r], distance);
-                bool is_upper = !COMMUTES && lane() & distance;
-                s[r] = merge(is_upper ? other : s[r], is_upper ? s[r] : other);
-            }
-    }
-    if (PLAYED > 1 && !IS_JOINED) {
-        TREE(a, b, PLAYED, s[a] = merge(s[a], s[b]))
-    } else if (GROUPS > 1 && !IS_JOINED) {
-        shared state all_states[RESULTS][GROUPS][COLUMNS ? APART : 1];
-        EACH(r, RESULTS)
-        if (COLUMNS || lane() == 0)
-            all_states[r][thread_x() / APART][COLUMNS ? thread_x() % APART : 0] = s[r];
-        barrier();
-        if (lane_of == 0)
-            EACH(r, RESULTS)
-            {
-                state group[GROUPS];
-                EACH(g, GROUPS)
-                group[g] = all_states[r][g][COLUMNS ? thread_x() : 0];
-                TREE(a, b, GROUPS, group[a] = merge(group[a], group[b]))
-                s[r] = group[0];
-            }
-    }
+    if (!IS_JOINED)
+        merge_threads(s, lane_of);
     if (is_mine && lane_of == 0)
         EACH(r, RESULTS)
         {
