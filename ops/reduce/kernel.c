@@ -126,6 +126,33 @@ static inline acc join_played(const acc *x)
     TREE(a, b, GROUPS, all[a] = all[a] + all[b])
     return all[0];
 }
+
+// The variance of a row that its threads have in registers, from its mean: packs `at`, at + LANES, … below
+// `end`, and the element `edge` where there is one. part_count: elements of the row.
+static inline state centred(number v[PER][V], bool is_mine, place at, place end, bool has_edge, T edge,
+                            u64 part_count)
+{
+    acc own = has_edge ? pack_get(T, edge) : 0, sum = own, squares = 0, mean;
+    EACH(p, PER)
+    {
+        acc part[V];
+        EACH(i, V)
+        part[i] = v[p][i];
+        TREE(a, b, V, part[a] = part[a] + part[b])
+        sum += part[0];
+    }
+    mean = join(sum, 0) / (acc)part_count;
+    EACH(p, PER)
+    if (is_mine && at + p * LANES < end) {
+        acc part[V];
+        EACH(i, V)
+        part[i] = (v[p][i] - mean) * (v[p][i] - mean);
+        TREE(a, b, V, part[a] = part[a] + part[b])
+        squares += part[0];
+    }
+    squares += has_edge ? (own - mean) * (own - mean) : 0;
+    return (state){(acc)part_count, mean, join(squares, 1)};
+}
 #else
 enum { IS_JOINED = 0 };
 #endif
@@ -335,27 +362,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
 #    ifdef IS_VARIANCE
     if (CENTRED && PLAYED == 1) {
         FETCH_SOME
-        bool has_edge = lane_of < singles;
-        acc own = has_edge ? pack_get(T, edge) : 0, sum = own, squares = 0, mean;
-        EACH(p, PER)
-        {
-            acc part[V];
-            EACH(i, V)
-            part[i] = v[p][i];
-            TREE(a, b, V, part[a] = part[a] + part[b])
-            sum += part[0];
-        }
-        mean = join(sum, 0) / (acc)part_count;
-        EACH(p, PER)
-        if (is_mine && at + p * LANES < end) {
-            acc part[V];
-            EACH(i, V)
-            part[i] = (v[p][i] - mean) * (v[p][i] - mean);
-            TREE(a, b, V, part[a] = part[a] + part[b])
-            squares += part[0];
-        }
-        squares += has_edge ? (own - mean) * (own - mean) : 0;
-        s[0] = (state){(acc)part_count, mean, join(squares, 1)};
+        s[0] = centred(v, is_mine, at, end, lane_of < singles, edge, part_count);
     }
 #    endif
 #    ifdef NEUTRAL
