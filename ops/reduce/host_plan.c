@@ -12,6 +12,7 @@
 #define AXES "ops/reduce/axes.def"
 #include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/reduce/kernel.c", "reduce");
+static const op_program short_program = OP_PROGRAM("ops/reduce/short.c", "reduce_short");
 static const op_program columns_program = OP_PROGRAM("ops/reduce/columns.c", "reduce_columns");
 
 enum { TO, AT, X, VIEWS }; // as in kernel.c
@@ -225,6 +226,42 @@ static uint32_t groups_of(kiln *k, const reduce_job *job, const reduce_plan *p, 
     return (uint32_t)groups;
 }
 
+// Are the rows for short.c: whole packs, a power of two of them, one row after the other?
+static bool is_short(kiln *k, const reduce_job *job, const reduce_plan *p)
+{
+    enum { CHUNK = 32 };
+    bool is_tree = job->kind <= KIND_norm_2; // over elements and packs
+    const uint64_t packs = p->reduced.sizes[0], row = packs * p->width;
+    return op_is_in_turn(k) && is_tree && p->is_dense && p->is_once && !p->has_singles &&
+           p->reduced.rank == 1 && p->kept.rank == 1 && p->kept.strides[X][0] == (int64_t)row &&
+           packs == (uint64_t)p->lanes * p->per && p->per != 3 && packs <= 32 && p->parts == 1 &&
+           p->results >= CHUNK;
+}
+
+static kiln_status launch_short(kiln *k, const reduce_job *job, const reduce_plan *p, op_request *r,
+                                kiln_type real)
+{
+    enum { CHUNKS = 8 }; // as in short.c
+    const uint64_t packs = p->reduced.sizes[0], step = packs < 8 ? packs : 8;
+    r->program = &short_program;
+    const kiln_arg args[] = {kiln_arg_view(job->x),
+                             kiln_arg_view(job->out),
+                             kiln_arg_i64(KILN_U64, (int64_t)p->results),
+                             kiln_arg_i64(KILN_I64, p->kept.strides[TO][0]),
+                             kiln_arg_f64(real, job->exponent),
+                             kiln_arg_f64(real, (double)job->count),
+                             kiln_arg_f64(real, job->freedom)};
+    return op_launch(
+        k, &(op_launch_desc){.request = r,
+                             .blocks = op_ceil_div(p->results, CHUNKS * step * (32 / packs)),
+                             .parts = 1,
+                             .units = "results",
+                             .unit_count = p->results,
+                             .args = args,
+                             .arg_count = COUNT(args),
+                             .stream = job->stream});
+}
+
 // Packs of columns as single ones.
 static void narrow_columns(op_nest *kept, uint32_t width)
 {
@@ -259,6 +296,8 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     op_set(&r, V, groups ? 1 : p->width);
     op_set(&r, LANES, p->lanes);
     op_set(&r, PER, p->per);
+    if (is_short(k, job, p))
+        return launch_short(k, job, p, &r, real);
     op_set(&r, ONCE, p->is_once && !is_merge);
     op_set(&r, KEPT_RANK, kept.rank);
     op_set(&r, RANK, reduced.rank);

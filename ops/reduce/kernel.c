@@ -67,23 +67,11 @@ enum { TO, AT, X }; // views: the result, the flat index in the reduced dimensio
 
 #define EACH(i, count) _Pragma("unroll") for (u32 i = 0; i < (count); i++)
 
-#define FIELD(type, name) shuffle_xor(s.name, distance),
-static inline state other_lane(state s, u32 distance)
-{
-    return (state){FIELDS};
-}
-#undef FIELD
-
 // What a thread needs for its packs and their places.
 #if defined KIND_argmax || defined KIND_argmin || defined KIND_variance || defined KIND_deviation || defined KIND_max_ties || defined KIND_min_ties
 enum { LARGE_STATE = 1 };
 #else
 enum { LARGE_STATE = 0 };
-#endif
-#ifdef COMMUTING
-enum { COMMUTES = 1 };
-#else
-enum { COMMUTES = 0 };
 #endif
 // Has every thread of a row the state of the row?
 #if defined IS_VARIANCE && !defined STATES

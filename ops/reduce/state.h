@@ -109,7 +109,9 @@ typedef struct state {
 // a merged with b is b merged with a, bit for bit.
 #if defined KIND_sum || defined KIND_mean || defined KIND_prod || defined KIND_prod_nonzero || defined KIND_any || defined KIND_all || \
     defined KIND_count || defined KIND_zeros || defined KIND_norm_1 || defined KIND_norm_2
-#    define COMMUTING
+enum { COMMUTES = 1 };
+#else
+enum { COMMUTES = 0 };
 #endif
 #if defined KIND_variance || defined KIND_deviation
 #    define IS_VARIANCE
@@ -299,6 +301,14 @@ static inline state state_with_all(state s, const number *x, const INDEX *at, co
     return merge(s, state_of_all(x, at, count, p));
 #endif
 }
+
+// The state of the lane whose number differs by this bit.
+#define FIELD(type, name) shuffle_xor(s.name, distance),
+static inline state other_lane(state s, u32 distance)
+{
+    return (state){FIELDS};
+}
+#undef FIELD
 
 // The result: n elements were reduced, q of them count for the variance.
 static inline void store(OUT *to, state s, real p, real n, real q)
