@@ -203,15 +203,6 @@ void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, ui
             op_set_axis(&c->request, c->operands[n].axis, c->operands[n].view->buffer != NULL);
 }
 
-void op_rows_play(kiln *k, op_rows_call *c, const op_program *program)
-{
-    op_rows *r = &c->rows;
-    r->is_played = op_is_in_turn(k) && r->inner == OP_DENSE && r->lanes > 32 &&
-                   r->lanes == r->threads && !r->is_across && r->per && !r->packs.is_long;
-    if (r->is_played)
-        c->request.program = program;
-}
-
 uint32_t op_rows_plan_columns(op_rows_call *c)
 {
     enum { THREADS = 512, BLOCKS = 128 };
@@ -238,8 +229,18 @@ void op_rows_add_f32(op_rows_call *c, uint32_t count, const double *values)
         op_rows_add(c, kiln_arg_f64(KILN_F32, values[n]));
 }
 
+static void play(kiln *k, op_rows_call *c)
+{
+    op_rows *r = &c->rows;
+    r->is_played = c->played && op_is_in_turn(k) && r->inner == OP_DENSE && r->lanes > 32 &&
+                   r->lanes == r->threads && !r->is_across && r->per && !r->packs.is_long;
+    if (r->is_played)
+        c->request.program = c->played;
+}
+
 kiln_status op_rows_run(kiln *k, op_rows_call *c, kiln_stream *stream)
 {
+    play(k, c);
     op_rows_set(&c->rows, kiln_view_type(*c->operands->view), c->is_in_place, &c->request);
     return op_rows_launch(k, &c->rows, &c->request, c->args, c->arg_count, stream);
 }

@@ -42,6 +42,9 @@ typedef struct op_rows_call {
     uint32_t count, axis;
     bool is_in_place, is_empty; // empty: there are no rows, and no launch
     bool is_by_x; // rows have the same numbers in all launches over this x; set before op_rows_plan
+    // For devices that run warps one after the other: a warp plays all of a long row, with the same
+    // bits and arguments (kiln/played.h). NULL: there is no such kernel.
+    const op_program *played;
     op_rows rows;
     op_request request;
     kiln_arg args[NEST_VIEWS];
@@ -57,10 +60,6 @@ bool op_rows_is_dense(const op_rows_call *c);
 // that operands name. `aim` and `kept` as above.
 void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t views, uint32_t aim,
                   uint32_t kept);
-// Lets one warp play the threads of a row, with the same bits (kiln/played.h), where the device
-// runs warps one after the other and there is such a kernel for these rows; `program` takes the
-// same arguments.
-void op_rows_play(kiln *k, op_rows_call *c, const op_program *program);
 // Lets threads have columns, which are added along the rows: `width` lanes side by side.
 uint32_t op_rows_plan_columns(op_rows_call *c);
 void op_rows_add(op_rows_call *c, kiln_arg arg);

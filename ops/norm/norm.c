@@ -29,16 +29,13 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
         {.name = "bias", .view = &d->bias, .is_column = true, .axis = AXIS_BIAS},
         {.name = "residual", .view = &d->residual, .is_optional = true, .may_be_replaced = true},
         {.name = "sum", .view = &d->sum, .is_result = true, .is_optional = true, .axis = AXIS_ADD}};
-    op_rows_call c = {.name = call, .operands = o, .count = COUNT(o), .axis = d->axis};
+    op_rows_call c = {call, o, COUNT(o), d->axis, .played = &played};
     if (!d->residual.buffer != !d->sum.buffer)
         return op_refuse(k, call, "'residual' and 'sum' go together: one has no buffer");
     status = begin(k, &c, d->eps);
-    if (status || c.is_empty)
-        return status;
-    if (norm_short(k, &c, d, &status))
+    if (status || c.is_empty || norm_short(k, &c, d, &status))
         return status;
     op_rows_plan(&c, &forward, COUNT(o), 4, 4); // x, weight, bias, residual
-    op_rows_play(k, &c, &played);
     op_set(&c.request, RMS, d->is_rms);
     op_rows_add_f32(&c, 2, (double[]){d->eps, 1 / (double)c.rows.columns});
     return op_rows_run(k, &c, d->stream);

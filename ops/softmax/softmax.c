@@ -34,8 +34,6 @@ static kiln_status run(kiln *k, op_rows_call *c, bool is_log, kiln_stream *strea
     uint32_t rows = c->count - 1; // backward has two
     op_rows_plan(c, &program, c->count, 4 / rows, rows);
     c->rows.takes_several = rows == 1 && is_ahead(k, c);
-    if (rows == 1)
-        op_rows_play(k, c, &played);
     op_set(&c->request, AHEAD, c->rows.takes_several);
     op_set(&c->request, BACKWARD, c->count == 3);
     op_set(&c->request, LOG, is_log);
@@ -50,7 +48,7 @@ kiln_status kiln_softmax_forward(kiln *k, const kiln_softmax_desc *d)
         return status;
     const op_operand o[] = {{.name = "x", .view = &d->x, .may_be_replaced = true},
                             {.name = "out", .view = &d->out, .is_result = true}};
-    op_rows_call c = {.name = call, .operands = o, .count = COUNT(o), .axis = d->axis};
+    op_rows_call c = {call, o, COUNT(o), d->axis, .played = &played};
     return run(k, &c, d->is_log, d->stream);
 }
 
