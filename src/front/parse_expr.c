@@ -376,7 +376,14 @@ static ast_expr *parse_primary(parser *p)
     }
     if (starts_type(p))
         return parse_stray_type(p);
-    parse_expected(p, "an expression");
+    if (kind(p) == TOK_ANDAND && tok_ahead(p, 1)->kind == TOK_IDENT) {
+        diag *d = parse_error(p, K1001, t->at, "expected an expression, found '&&'");
+        diag_label(d, t->at, "expected an expression here");
+        diag_note(d, "GNU's '&&label' is not part of Kiln's C: use a switch, or a table of "
+                     "functions");
+    } else {
+        parse_expected(p, "an expression");
+    }
     return poison_expr(p, t->at);
 }
 
@@ -594,8 +601,12 @@ ast_expr *parse_cond(parser *p)
         leave(p);
         return poison_expr(p, e->at);
     }
-    if (kind(p) == TOK_COLON)
-        parse_expected(p, "the value for 'true' between '?' and ':'");
+    if (kind(p) == TOK_COLON) {
+        diag *d =
+            parse_error(p, K1001, span_join(e->op_at, here(p)), "'?' needs a value before ':'");
+        diag_label(d, span_join(e->op_at, here(p)), "GNU's 'a ?: b' is not part of Kiln's C");
+        diag_note(d, "write a ? a : b, with a in a variable where it does something");
+    }
     e->b = parse_expr(p);
     expect(p, TOK_COLON, "the first result of '?'");
     e->c = parse_cond(p);

@@ -54,6 +54,7 @@ enum {
     HDR_FLOAT = 128,
     HDR_ASSERT = 256,
     HDR_ALIGN = 512,
+    HDR_COMPLEX = 2048,
     HDR_TARGET = 1024, // text depends on the target: see pp_predef.c
 };
 
