@@ -34,6 +34,10 @@ static bool has_no_size(front *f, ast_decl *d)
         return true;
     }
     if (type_is_record(t) && type_def(t)->is_incomplete) {
+        if (type_def(t)->is_broken && f->diags->error_count) { // it was said why
+            reject(d);
+            return true;
+        }
         diag *report = diag_raise(f->diags, K2302, d->at, "'%s' has the incomplete type '%s'",
                                   d->name, T_OF(f, t->unqualified));
         diag_label(report, d->at, "its size is not known here");

@@ -411,6 +411,8 @@ static ast_expr *check_member(front *f, ast_expr *e)
         return check_poison(f, e);
     }
     if (type_def(record)->is_incomplete) {
+        if (type_def(record)->is_broken && f->diags->error_count)
+            return check_poison(f, e); // it was said why
         diag *d = diag_raise(f->diags, K2036, member_name_at(e), "'%s' is declared but not defined",
                              T_OF(f, record->unqualified));
         diag_label(d, a->at, "its members are not known here");

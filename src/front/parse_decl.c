@@ -414,6 +414,7 @@ static void enter_host_names(parser *p, uint32_t from, diag *why)
     for (uint32_t i = 0; i < c->tried_tags.len; i++) {
         type *t = c->tried_tags.at[i];
         t->is_incomplete |= type_is_record(t);
+        t->is_broken |= type_is_record(t);
         *map_at(&c->host_tags, map_key(t)) = map_key(why);
     }
     decl_kind k = DECL_VAR;
