@@ -186,7 +186,8 @@ void fiber_stop(fiber *f);  // from within
 bool fiber_pass(fiber *f, fiber *to);
 
 // --- pool.c
-// Runs `work` on up to `threads` threads at once, one of them the caller's; returns when all are
+// Runs `work` on up to `threads` threads at once, the caller's among them, which shares out parts
+// of its own accord: threads join while the caller's call lasts. Returns when all that joined are
 // done.
 void pool_run(uint32_t threads, void (*work)(void *user, uint32_t index), void *user);
 

@@ -1,6 +1,7 @@
 // Threads that stay: starting one costs more than most launches. One piece of work at a time; a
-// launch that finds the pool busy (another context's) does its work alone. After a fork the child
-// starts anew.
+// launch that finds the pool busy (another context's) does its work alone. The caller works, too,
+// and waits for those threads only that have joined: waking one up can take longer than the work.
+// After a fork the child starts anew.
 #include "dev/cpu/cpu.h"
 
 #include <pthread.h>
@@ -12,7 +13,8 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake, idle;
     uint32_t started; // the caller among them; 0: none yet in this process
-    uint32_t wanted, running;
+    uint32_t wanted;  // threads that may still join the round; 0: it is over
+    uint32_t running; // those that have joined it, but for the caller
     uint64_t round;
     void (*work)(void *, uint32_t);
     void *user;
@@ -32,6 +34,7 @@ static void *worker(void *index_pointer)
         seen = pool.round;
         if (index >= pool.wanted)
             continue;
+        pool.running++;
         void (*work)(void *, uint32_t) = pool.work;
         void *user = pool.user;
         pthread_mutex_unlock(&pool.lock);
@@ -51,7 +54,7 @@ static void start_anew(void)
     pool.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     pool.wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     pool.idle = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    pool.started = 0;
+    pool.started = pool.wanted = pool.running = 0;
 }
 
 static void watch_forks(void)
@@ -90,7 +93,6 @@ void pool_run(uint32_t threads, void (*work)(void *user, uint32_t index), void *
     pthread_mutex_lock(&pool.lock);
     start_more(threads);
     pool.wanted = threads < pool.started ? threads : pool.started;
-    pool.running = pool.wanted - 1;
     pool.work = work;
     pool.user = user;
     pool.round++;
@@ -98,6 +100,7 @@ void pool_run(uint32_t threads, void (*work)(void *user, uint32_t index), void *
     pthread_mutex_unlock(&pool.lock);
     work(user, 0);
     pthread_mutex_lock(&pool.lock);
+    pool.wanted = 0; // nothing is left for one that has not woken up yet
     while (pool.running)
         pthread_cond_wait(&pool.idle, &pool.lock);
     pthread_mutex_unlock(&pool.lock);

@@ -13,7 +13,8 @@
 #include "rt/channel/format.h"
 #include "rt/host/host.h"
 
-enum { LANES = 32, WORTH_THREADS = 16 /* warps */, MOST_OF_A_CHUNK = 1024 /* blocks */ };
+// A second thread takes 15 to 50 us to wake up, about as long as 2^21 instructions of lanes take.
+enum { LANES = 32, WORTH_THREADS = 1 << 21, MOST_OF_A_CHUNK = 1024 /* blocks */ };
 
 typedef struct grid {
     kiln_kernel *kernel;
@@ -589,11 +590,14 @@ static uint32_t *thread_table(const grid *g)
     return table;
 }
 
+// Few blocks may be much work, and many next to none. Of code that was embedded the work is not
+// known.
 static uint32_t threads_for(const grid *g)
 {
     uint64_t threads = host_of(g->kernel->module->k)->threads;
-    if (!interp_is_parallel(interp_kernel_of(g->kernel)->program) ||
-        g->block_count * g->warp_count < WORTH_THREADS)
+    bool is_known = cpu_kernel_of(g->kernel)->work != NULL;
+    if (!interp_is_parallel(interp_kernel_of(g->kernel)->program) || g->block_count < 2 ||
+        (is_known && work_of(g->kernel, g->launch) < WORTH_THREADS))
         return 1;
     if (!threads) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
