@@ -6,29 +6,10 @@
 // LANES threads have a row and keep it in registers, PER packs each; a longer one (PER 0) is read
 // three times.
 #define NEST_OF 6
+#include "flags.h"
 #include <kiln/rows.h>
 KERNEL_OVERLAPS
 
-#ifdef RMS
-#    define IS_RMS 1
-#else
-#    define IS_RMS 0
-#endif
-#ifdef ADD
-#    define IS_ADDED 1
-#else
-#    define IS_ADDED 0
-#endif
-#ifdef WEIGHT
-#    define HAS_WEIGHT 1
-#else
-#    define HAS_WEIGHT 0
-#endif
-#ifdef BIAS
-#    define HAS_BIAS 1
-#else
-#    define HAS_BIAS 0
-#endif
 enum { X, OUT, W, B, RESIDUAL, SUM };
 // Weights and biases of few elements are fetched with them, those of some more all together after
 // the sums, those that do not fit into the registers beside the row one after the other.

@@ -3,28 +3,9 @@
 // times, out of the cache but for the first: the sums in forward.c's order, so that the bits are the
 // same, the rest along the row. Rows are dense.
 #define NEST_OF 6
+#include "flags.h"
 #include <kiln/played.h>
 
-#ifdef RMS
-#    define IS_RMS 1
-#else
-#    define IS_RMS 0
-#endif
-#ifdef ADD
-#    define IS_ADDED 1
-#else
-#    define IS_ADDED 0
-#endif
-#ifdef WEIGHT
-#    define HAS_WEIGHT 1
-#else
-#    define HAS_WEIGHT 0
-#endif
-#ifdef BIAS
-#    define HAS_BIAS 1
-#else
-#    define HAS_BIAS 0
-#endif
 enum { X, OUT, W, B, RESIDUAL, SUM };
 
 kernel block(32) void norm_row(const T *ALONE x_from, T *ALONE to, const T *restrict weight, const T *restrict bias,
@@ -32,7 +13,7 @@ kernel block(32) void norm_row(const T *ALONE x_from, T *ALONE to, const T *rest
 {
     const u64 packs = row_packs(&n), row = block_x(), next = row + 1 < n.rest ? row + 1 : row;
     const T *x = x_from + played_row(&n, row, X), *more = residual + played_row(&n, row, RESIDUAL);
-    const T *x_next = x_from + played_row(&n, next, X), *more_next = residual + played_row(&n, next, RESIDUAL);
+    const T *x_next = x_from + played_row(&n, next, X);
     T *out = to + played_row(&n, row, OUT), *total = sum_to + played_row(&n, row, SUM);
     const T *normed = IS_ADDED ? total : x;
     f32 mean = 0, sums[ROW_WARPS], v[V], other[V];

@@ -5,6 +5,7 @@
 // Rows of whole packs (V > 1): a lane has one pack of each of AHEAD rows. Others (V 1) pass through
 // shared memory: they are moved as packs of 16 bytes, and a lane has up to PER elements of a row,
 // every LANES-th.
+#include "flags.h"
 #include <kiln/pack.h>
 
 tune(THREADS, 256);
@@ -26,21 +27,6 @@ tune(WHOLE, 0, 1); // all lanes have as many packs, or elements
 #endif
 KERNEL_OVERLAPS
 
-#ifdef RMS
-#    define IS_RMS 1
-#else
-#    define IS_RMS 0
-#endif
-#ifdef WEIGHT
-#    define HAS_WEIGHT 1
-#else
-#    define HAS_WEIGHT 0
-#endif
-#ifdef BIAS
-#    define HAS_BIAS 1
-#else
-#    define HAS_BIAS 0
-#endif
 enum { WARPS = THREADS / 32, ROWS = 32 / LANES, KEPT = V > 1 ? V : PER };
 #define FOR_KEPT(i) _Pragma("unroll") for (u32 i = 0; i < KEPT; i++)
 

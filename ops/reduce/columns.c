@@ -8,18 +8,7 @@ tune(KEPT_RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(PER, 4, 1, 2, 3);
 tune(ONCE, 0, 1); // a thread has PER rows at most
-#ifdef LONG
-#    define NEST_LONG 1
-typedef u64 place;
-#else
-#    define NEST_LONG 0
-typedef u32 place;
-#endif
-#define NEST_RANK  RANK
-#define NEST_OF    3
-#define NEST_LOOPS (RANK > KEPT_RANK ? RANK : KEPT_RANK)
-#include "state.h"
-#include <kiln/nest.h>
+#include "loops.h"
 
 enum { TO, AT, X }; // views: as in kernel.c
 #define EACH(i, count) _Pragma("unroll") for (u32 i = 0; i < (count); i++)

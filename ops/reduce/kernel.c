@@ -32,18 +32,7 @@ tune(ONCE, 0, 1); // a thread has PER packs at most, and no more than one of the
 #    define PLAYED  1
 #    define PLAY(g) for (u32 g = 0; g < 1; g++)
 #endif
-#ifdef LONG // 2^31 packs and more
-#    define NEST_LONG 1
-typedef u64 place;
-#else
-#    define NEST_LONG 0
-typedef u32 place;
-#endif
-#define NEST_RANK  RANK
-#define NEST_OF    3
-#define NEST_LOOPS (RANK > KEPT_RANK ? RANK : KEPT_RANK)
-#include "state.h"
-#include <kiln/nest.h>
+#include "loops.h"
 KERNEL_OVERLAPS
 
 PACK(T, V)

@@ -1,7 +1,6 @@
 // The softmax of kernel.c where rows lie side by side: along an axis that is not the last of dense tensors. x is
 // [others][columns][packs] of packs of V neighbouring rows. A block has WIDE packs side by side, and its threads every
 // GROUPS-th column of them: they read a row twice, and make the maximum and the sum together.
-#include <kiln/narrow.h>
 #include <kiln/pack.h>
 
 tune(THREADS, 256, 1024);
@@ -16,22 +15,13 @@ tune(THREADS, 256, 1024);
 #else
 #    define ALONE restrict
 #endif
-#ifdef LOG
-#    define IS_LOG 1
-#else
-#    define IS_LOG 0
-#endif
+#include "exp.h"
 KERNEL_OVERLAPS
 PACK(T, V)
 typedef pack_raw(T, V) raw;
 enum { WIDE = 4, ROWS = WIDE * V, GROUPS = THREADS / WIDE, WARPS = THREADS / 32, TOGETHER = 4 };
 #define FOR_ELEMENTS(i) _Pragma("unroll") for (u32 i = 0; i < V; i++)
 #define FOR_PACKS(p)    _Pragma("unroll") for (u32 p = 0; p < TOGETHER; p++)
-
-static inline f32 exp_below(f32 x)
-{
-    return sizeof(T) == 2 ? narrow_exp(x) : smooth_exp(x);
-}
 
 // The pack of this thread in the first column; false: there is none, it is the first of all.
 static inline bool find(u32 others, u32 columns, u32 packs, u32 *first)

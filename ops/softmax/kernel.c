@@ -11,21 +11,9 @@
 #else
 #    define NEST_OF 2
 #endif
-#include <kiln/narrow.h>
 #include <kiln/rows.h>
+#include "exp.h"
 KERNEL_OVERLAPS
-
-// exp of a difference from the largest; numbers of 16 bits need fewer bits of it.
-static inline f32 exp_below(f32 x)
-{
-    return sizeof(T) == 2 ? narrow_exp(x) : smooth_exp(x);
-}
-
-#ifdef LOG
-#    define IS_LOG 1
-#else
-#    define IS_LOG 0
-#endif
 
 #ifdef AHEAD
 #    define EACH_ROW(rows) for (u64 row = row_of(); row < (rows); row += grid_dim_x())

@@ -3,20 +3,8 @@
 // comes from the cache the second time; what its sum is made of is kept. The order is kernel.c's, so the
 // bits are the same. Rows are dense.
 #define NEST_OF 2
-#include <kiln/narrow.h>
 #include <kiln/played.h>
-
-// exp of a difference from the largest; numbers of 16 bits need fewer bits of it.
-static inline f32 exp_below(f32 x)
-{
-    return sizeof(T) == 2 ? narrow_exp(x) : smooth_exp(x);
-}
-
-#ifdef LOG
-#    define IS_LOG 1
-#else
-#    define IS_LOG 0
-#endif
+#include "exp.h"
 
 // The largest number of a row: its order says nothing.
 static inline f32 largest_of(const T *x, u32 columns)
