@@ -22,9 +22,10 @@ typedef struct channel_header {
 } channel_header;
 // A module whose kernels call the host has a copy of `calls` in constant memory, by this name.
 #define CHANNEL_CALLS_NAME "__kiln_calls"
-// One whose calls carry large objects through dynamic shared memory has a constant by this name.
-// From so many bytes on it is used; its place is aligned by the kernel.
-#define CHANNEL_RING_NAME  "__kiln_ring"
+// The copy is longer by CHANNEL_RING_MARK bytes where calls carry large objects through dynamic
+// shared memory: a look for a name that is not there is an error to tools that watch the driver.
+// From CHANNEL_RING_LEAST bytes on that memory is used; its place is aligned by the kernel.
+#define CHANNEL_RING_MARK  8u
 #define CHANNEL_RING_LEAST 16640u
 #define CHANNEL_RING_ALIGN 128u
 

@@ -657,6 +657,7 @@ static void ring(void)
             snprintf(line, sizeof line, "shared sends %u %u\n", rows[n].grid, rows[n].bytes);
             CHECK((strstr(log, line) != NULL) == has_ring);
             CHECK((strstr(log, "shared ") != NULL) == has_ring && !strstr(log, "shared quiet"));
+            CHECK(!strstr(log, "no global") && (n || strstr(log, "global ")));
         }
         kiln_module_free(m);
     }

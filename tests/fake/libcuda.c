@@ -439,9 +439,13 @@ static _Atomic int function_count;
 static cu_result fake_module_global(cu_ptr *at, size_t *bytes, cu_module m, const char *name)
 {
     static _Alignas(16) char variable[256];
+    char declared[160];
+    snprintf(declared, sizeof declared, " %s[", name);
+    const char *size = strstr(m->text, declared);
     *at = (cu_ptr)(uintptr_t)variable;
-    *bytes = sizeof variable;
-    return strstr(m->text, name) ? CU_OK : CU_NOT_FOUND;
+    *bytes = size ? (size_t)atoi(size + strlen(declared)) : 0;
+    note(size ? "global" : "no global", name, 0, 0);
+    return size ? CU_OK : CU_NOT_FOUND;
 }
 
 static cu_result fake_module_function(cu_function *f, cu_module m, const char *name)

@@ -707,7 +707,8 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
     text_puts(out, "\n");
     if (p.has_table) // on a line of its own
         text_printf(out, ".visible .const .align 256 .b8 " CHANNEL_CALLS_NAME "[%u];\n",
-                    (uint32_t)sizeof((channel_header *)0)->calls);
+                    (uint32_t)sizeof((channel_header *)0)->calls +
+                        (p.has_ring ? CHANNEL_RING_MARK : 0));
     text_add(out, kernels.at, kernels.len);
     return !p.failed;
 }

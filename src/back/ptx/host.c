@@ -227,8 +227,8 @@ void ptx_declare_ring(ptx *p)
 {
     for (uint32_t k = 0; k < p->m->funcs.len; k++)
         if (ptx_carries(p, p->m->funcs.at[k])) {
-            text_puts(p->out, ".extern .shared .align 128 .b8 " RING_NAME "[];\n"
-                              ".visible .const .align 4 .b32 " CHANNEL_RING_NAME " = 1;\n");
+            text_puts(p->out, ".extern .shared .align 128 .b8 " RING_NAME "[];\n");
+            p->has_ring = true;
             return;
         }
 }

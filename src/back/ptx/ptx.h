@@ -61,6 +61,7 @@ typedef struct ptx {
     bool is_library;   // the functions of m->library are emitted
     vec(ptx_placed) placed;
     bool has_table;       // code calls the host: channel_header.calls is in constant memory, too
+    bool has_ring;        // some of its calls carry large objects through dynamic shared memory
     bool calls_host;      // the kernel or function does, and has a frame for it
     bool has_frame_words; // the same, in registers: for what is placed at its calls
     bool keeps_helpers;   // the text has $helpers (call.c)
