@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/embed.h"
 #include "kiln/kiln.h"
 #include "kiln/ops.h"
 #include "ops/op.h"
@@ -226,6 +227,34 @@ TEST(tuned_writers_do_not_lose_each_others_rows)
     assert_true(tuned_load(&all, path, why, sizeof why));
     assert_int_equal(all.count, WRITERS * ROWS);
     assert_int_equal(all.broken, 0);
+    tuned_free(&all);
+    end();
+}
+
+// Each shipped row by itself, with a look for another device in between; one's own rows win, and no
+// device gets those of another whose name begins alike.
+TEST(tuned_shipped_rows_are_found)
+{
+    size_t len = 0;
+    const char *lines = embed_find("lib/tuned.txt", &len);
+    tuned_table all = {0}, own = {0};
+    char choice[TUNED_FIELD], why[200], longer[TUNED_FIELD];
+    assert_non_null(lines);
+    assert_true(tuned_read(&all, lines, len) && all.count && !all.broken);
+    start();
+    for (size_t n = 0; n < all.count; n++) {
+        const tuned_row *row = &all.rows[n];
+        snprintf(longer, sizeof longer, "%s.", row->device);
+        assert_true(tuned_lookup(row->device, row->driver, row->program, row->shape, choice));
+        assert_string_equal(choice, row->choice);
+        assert_false(tuned_lookup(longer, row->driver, row->program, row->shape, choice));
+    }
+    tuned_row mine = all.rows[0];
+    mine.choice = "tile_m=1 tile_n=1";
+    assert_true(tuned_add(&own, &mine) && tuned_merge(&own, why, sizeof why));
+    assert_true(tuned_lookup(mine.device, mine.driver, mine.program, mine.shape, choice));
+    assert_string_equal(choice, mine.choice);
+    tuned_free(&own);
     tuned_free(&all);
     end();
 }

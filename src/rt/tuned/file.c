@@ -18,7 +18,8 @@
 static const char file_name[] = "tuned.txt", lock_name[] = "tuned.lock";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static tuned_table known;      // what is shipped, and over it the file
+static tuned_table known; // what is shipped for known_device, and over it the file
+static char known_device[TUNED_FIELD];
 static char known_path[1200];  // of the file that it was read from; "": not read yet
 static struct stat known_stat; // as it was then; st_ino 0: there was none
 
@@ -48,8 +49,35 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-// Makes `known` what the file is now. Without memory it stays as it was.
-static void refresh(void)
+// The end of the line at `at`, behind its newline.
+static const char *end_of_line(const char *at, const char *last)
+{
+    const char *newline = memchr(at, '\n', (size_t)(last - at));
+    return newline ? newline + 1 : last;
+}
+
+static bool is_row_of(const char *line, const char *last, const char *device, size_t name)
+{
+    return (size_t)(last - line) > name && line[name] == '\t' && !memcmp(line, device, name);
+}
+
+// Of what is shipped the rows of one device, which stand together: a program waits for this at its
+// first product.
+static bool read_shipped(tuned_table *t, const char *device)
+{
+    size_t len = 0, name = strlen(device);
+    const char *at = embed_find("lib/tuned.txt", &len), *last = at ? at + len : NULL;
+    while (at < last && !is_row_of(at, last, device, name))
+        at = end_of_line(at, last);
+    const char *first = at;
+    while (at < last && is_row_of(at, last, device, name))
+        at = end_of_line(at, last);
+    return at == first || tuned_read(t, first, (size_t)(at - first));
+}
+
+// Makes `known` what the file is now, and what is shipped for the device. Without memory it stays
+// as it was.
+static void refresh(const char *device)
 {
     char path[1200] = "none";
     cache_folder folder;
@@ -58,12 +86,11 @@ static void refresh(void)
     bool is_there = find_file(path, &folder, &why) && !stat(path, &now);
     if (!is_there)
         now = (struct stat){0};
-    if (!strcmp(path, known_path) && is_same_file(&now, &known_stat))
+    if (!strcmp(path, known_path) && is_same_file(&now, &known_stat) &&
+        !strcmp(device, known_device))
         return;
     tuned_table fresh = {0};
-    size_t len = 0;
-    const char *shipped = embed_find("lib/tuned.txt", &len);
-    bool ok = !shipped || tuned_read(&fresh, shipped, len);
+    bool ok = read_shipped(&fresh, device);
     if (ok && is_there)
         ok = read_file(&fresh, path);
     if (!ok) {
@@ -73,6 +100,7 @@ static void refresh(void)
     tuned_free(&known);
     known = fresh;
     memcpy(known_path, path, sizeof known_path);
+    snprintf(known_device, sizeof known_device, "%s", device);
     known_stat = now;
 }
 
@@ -81,7 +109,7 @@ bool tuned_each(const char *device, int driver, const char *program,
 {
     const tuned_row *rows;
     pthread_mutex_lock(&lock);
-    refresh();
+    refresh(device);
     size_t count = tuned_rows(&known, device, driver, program, &rows);
     for (size_t n = 0; n < count; n++)
         see(user, &rows[n]);
@@ -93,7 +121,7 @@ bool tuned_lookup(const char *device, int driver, const char *program, const cha
                   char choice[TUNED_FIELD])
 {
     pthread_mutex_lock(&lock);
-    refresh();
+    refresh(device);
     const tuned_row *row = tuned_find(&known, device, driver, program, sizes);
     if (row)
         memcpy(choice, row->choice, strlen(row->choice) + 1); // shorter than a field
