@@ -18,6 +18,8 @@ void sha256_start(sha256 *s);
 void sha256_add(sha256 *s, const void *bytes, size_t len);
 void sha256_end(sha256 *s, uint8_t out[SHA256_BYTES]);
 void sha256_of(const void *bytes, size_t len, uint8_t out[SHA256_BYTES]);
+// For tests: without the processor's instructions for it; false: with them again, if it has them.
+void sha256_plain(bool is_plain);
 // Lower-case hexadecimal digits and a NUL.
 void sha256_text(const uint8_t hash[SHA256_BYTES], char out[SHA256_TEXT]);
 

@@ -123,7 +123,7 @@ static uint64_t folder_bytes(void)
     return total;
 }
 
-TEST(sha256_is_the_standard_one)
+static void check_sha256(void)
 {
     uint8_t hash[SHA256_BYTES];
     char shown[SHA256_TEXT];
@@ -140,6 +140,14 @@ TEST(sha256_is_the_standard_one)
     sha256_text(hash, shown);
     assert_string_equal(shown, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
     free(million);
+}
+
+TEST(sha256_is_the_standard_one)
+{
+    check_sha256();
+    sha256_plain(true); // as on a processor without instructions for it
+    check_sha256();
+    sha256_plain(false);
 }
 
 TEST(cache_finds_what_was_put_and_nothing_else)
