@@ -3,6 +3,7 @@ import contextlib
 import ctypes
 import inspect
 import io
+import keyword
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from harness import Skip, on_each_device, raises, run, test
 from kernels import HELLO, MANY, SAXPY, WRONG
 
 import kiln
+
+C_WORDS = ("break", "continue", "else", "for", "if", "return", "while")
 
 @on_each_device
 def a_kernel_is_a_function(device):
@@ -97,6 +100,27 @@ def every_kind_of_argument(device):
     m.flexible(grid, 8, items=(8, 4), block=(4, 2))
     assert (grid == 4002).all()
     raises(kiln.ArgumentError, ["flexible"], m.flexible, grid, 8, items=8)
+
+
+@test
+def any_name_that_c_has():
+    """Names that are words of Python get a _ behind them; options whose names a kernel takes are left to it."""
+    every = [w for w in keyword.kwlist if w not in C_WORDS and w.isidentifier()]
+    for name in ("in", "in_", "self", "args", "options", "items", "stream", *every):
+        m = kiln.compile("#include <kiln/kernel.h>\nkernel block(32) void k(i32 *out, const i32 *%s, i32 by) { out[thread_x()] = %s[thread_x()] - by; }" % (name, name))
+        python = name + "_" if name in keyword.kwlist else name
+        out, given = numpy.zeros(32, "i4"), numpy.arange(32, dtype="i4")
+        m.k(out, given, 1, grid=1)
+        assert (out == given - 1).all() and list(inspect.signature(m.k).parameters)[1] == python
+        m.k(out, by=2, grid=1, **{python: given})
+        assert (out == given - 2).all()
+        assert not kiln.check(m.k, out, by=2, grid=1, **{python: given})
+    both = kiln.compile("#include <kiln/kernel.h>\nkernel block(1) void k(i32 *in_, const i32 *in) { in_[0] = in[0]; }")
+    assert list(inspect.signature(both.k).parameters)[:2] == ["in_", "in__"]
+    out = numpy.zeros(1, "i4")
+    both.k(in__=numpy.ones(1, "i4"), in_=out, grid=1)
+    assert out[0] == 1
+    raises(kiln.TypeMismatch, ["'in' is given twice"], both.k, out, out, grid=1, in__=out)
 
 
 @test
@@ -459,7 +483,7 @@ sys.modules["torch"] = torch
 import kiln.torch as kt
 missing = [name for name in kt.__all__ if not hasattr(kt, name)]
 assert not missing, missing
-schemas = [call.args[0] for call in kt._register.lib.define.call_args_list]
+schemas = [call.args[0] for call in kt._register.KILN.lib.define.call_args_list]
 assert len(schemas) == len({s.partition("(")[0] for s in schemas}) > 100, len(schemas)
 print("imported")
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import keyword
 import os
 import re
 import struct
@@ -30,7 +31,7 @@ class Parameter:
     """One parameter of a kernel."""
 
     def __init__(self, info: Any) -> None:
-        self.name = text(info.name)
+        self.name = self.python = text(info.name)  # python: a name that Python's functions may have: in_
         self.kind: int = info.kind
         self.type: int = info.type
         self.size: int = info.size
@@ -265,9 +266,13 @@ class Kernel:
         library.kiln_kernel_block(handle, block)
         self.block: tuple[int, ...] = tuple(block)  # zeros: decided at launch
         self.prototype = "%s(%s)" % (self.__name__, ", ".join(map(repr, self.parameters)))
-        positional = [inspect.Parameter(p.name or "_%d" % n, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=p.annotation())
-                      for n, p in enumerate(self.parameters)]  # fmt: skip
         taken = self._taken = {p.name for p in self.parameters}
+        for p in self.parameters:
+            while keyword.iskeyword(p.python) or (p.python != p.name and p.python in taken):
+                p.python += "_"
+        self._renamed = {p.python: p.name for p in self.parameters if p.python != p.name}
+        positional = [inspect.Parameter(p.python or "_%d" % n, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=p.annotation())
+                      for n, p in enumerate(self.parameters)]  # fmt: skip
         options = [inspect.Parameter(o, inspect.Parameter.KEYWORD_ONLY, default=None) for o in _OPTIONS if o not in taken]
         self.__signature__ = inspect.Signature(positional + options)
         said = _comment_above(module.source.read(), self.__name__)
@@ -296,6 +301,8 @@ class Kernel:
         if len(args) > len(self.parameters):
             raise TypeMismatch("%s: %d arguments for %d parameters: %s" % (self.__name__, len(args), len(self.parameters), self.prototype))
         values = list(args)
+        if self._renamed:
+            named = {self._renamed.get(name, name): value for name, value in named.items()}
         for parameter in self.parameters[len(args) :]:
             if parameter.name not in named:
                 raise TypeMismatch("%s: the argument '%s' is missing: %s" % (self.__name__, parameter.name, self.prototype))
@@ -433,7 +440,7 @@ class Kernel:
         moved = [(n * _ARG.size + 8, a.item, a.kind, a.span()[1]) for n, (p, a) in enumerate(zip(self.parameters, arrays)) if p in results and a is not None]
         return Remembered(self.module._on(borrowed.device).kernel(self.__name__), memory, desc, moved)
 
-    def __call__(self, *args: Any, **options: Any) -> None:
+    def __call__(self, /, *args: Any, **options: Any) -> None:
         named = {k: v for k, v in options.items() if k in self._taken or k not in _OPTIONS}
         if named:
             options = {k: v for k, v in options.items() if k not in named}

@@ -45,7 +45,7 @@ def _on_host(value: Any) -> Any:
     return numpy.array(value.get() if hasattr(value, "get") else value.numpy() if isinstance(value, Array) else value)
 
 
-def check(of: Kernel | Module | str | os.PathLike[str], *args: Any, kernel: str | None = None, all: bool = True, nan: bool = False,
+def check(of: Kernel | Module | str | os.PathLike[str], /, *args: Any, kernel: str | None = None, all: bool = True, nan: bool = False,
           unset: Sequence[str] = (), step_limit: int = 0, define: Any = None, tune: Any = None, include: Any = None, **launch: Any) -> list[Finding]:  # fmt: skip
     """Runs a launch on the interpreter, every access watched, and returns what is wrong with it: races, accesses out of bounds, memory read
     before it is set, missed barriers.
@@ -145,7 +145,7 @@ def _time(seconds: float) -> str:
     return "%.4g ns" % (seconds * 1e9)
 
 
-def bench(function: Callable[..., Any], *args: Any, rounds: int = 10, seconds: float = 0.05, **options: Any) -> Timing:
+def bench(function: Callable[..., Any], /, *args: Any, rounds: int = 10, seconds: float = 0.05, **options: Any) -> Timing:
     """Times a kernel, or any function that launches some: kiln.bench(m.saxpy, y, x, 3.0, n, items=n).
 
     Each round calls it often enough to last `seconds`, and waits for the device once. The first call, which may compile, is not counted.
@@ -193,7 +193,7 @@ class Tuned:
     all: list[tuple[dict[str, Any], Timing | None]]
 
 
-def tune(source: str | os.PathLike[str], values: Mapping[str, Sequence[Any]], *args: Any, kernel: str | None = None, define: Any = None,
+def tune(source: str | os.PathLike[str], values: Mapping[str, Sequence[Any]], /, *args: Any, kernel: str | None = None, define: Any = None,
          include: Any = None, device: Any = None, rounds: int = 5, launch: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None, **options: Any) -> Tuned:  # fmt: skip
     """Compiles a kernel with every combination of its tune() values, times each, and returns the fastest.
 
