@@ -2,6 +2,7 @@
 import warnings
 
 import torch
+import torch.fx.experimental.proxy_tensor
 from harness import raises, run, test
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -191,6 +192,54 @@ def gradients_are_those_of_the_dispatcher():
     (g,) = torch.autograd.grad(again.sum(), leaf)
     (want,) = torch.autograd.grad(kt.gelu(kt.linear(leaf, w, b)).sum(), leaf)
     assert torch.equal(g, want)
+
+
+OWN = """#include <kiln/kernel.h>
+kernel block(64) void scaled(f32 *out, f32 *twice, const f32 *lambda, f32 in, u32 n) {
+    u32 i = global_x();
+    if (i < n) {
+        out[i] = lambda[i] * in;
+        if (lambda[i] > 0)
+            twice[i] += lambda[i] * 2; // where it is not, what was there stays
+    }
+}
+kernel block(64) void scaled_backward(f32 *dlambda, const f32 *dout, const f32 *dtwice, const f32 *lambda, f32 in, u32 n) {
+    u32 i = global_x();
+    if (i < n)
+        dlambda[i] = dout[i] * in + (lambda[i] > 0 ? dtwice[i] * 2 : 0);
+}
+"""
+
+
+@test
+def kernels_of_ones_own_go_straight_to_their_launch():
+    """Parameters with names of Python's, two results that begin as zeros, numbers and names; what watches sees them."""
+    scaled = kt.op(OWN, "scaled", backward="scaled_backward", zeroed=True, name="direct_scaled")
+    x = torch.randn(3, 7)
+
+    def right(x, by, given):
+        return torch.equal(given[0], x * by) and torch.equal(given[1], x.clamp(min=0) * 2)
+
+    for by in (0.5, -2.0, 0.0):
+        for turn in range(3):
+            assert right(x, by, scaled(x, by))
+            x.neg_()  # other numbers in the same memory
+    assert right(x, 2, scaled(x, 2)) and right(x.t(), 2.0, scaled(x.t(), 2.0)) and right(x[:0], 2.0, scaled(x[:0], 2.0))
+    assert right(x, 3.0, scaled(x, in_=3.0)) and right(x, 3.0, scaled(lambda_=x, in_=3.0))
+    with Seen() as seen:
+        assert right(x, 2.0, scaled(x, 2.0))
+    assert any("direct_scaled" in name for name in seen.names)
+    graph = torch.fx.experimental.proxy_tensor.make_fx(lambda x: scaled(x, 2.0)[0])(x).code
+    assert "direct_scaled" in graph
+    for turn in range(3):
+        wants = x.clone().requires_grad_()
+        out, twice = scaled(wants, 3.0)
+        (out.sum() + 5 * twice.sum()).backward()
+        assert torch.equal(wants.grad, 3.0 + 10.0 * (x > 0))
+    raises(RuntimeError, ["in", "direct_scaled"], scaled, x)
+    raises(RuntimeError, ["direct_scaled"], scaled, x, 1.0, 2.0)
+    raises(RuntimeError, ["direct_scaled"], scaled, None, 1.0)
+    raises(kiln.TypeMismatch, ["float64", "lambda"], scaled, x.double(), 1.0)
 
 
 @test

@@ -1,4 +1,4 @@
-"""Ops of torch.library, namespace "kiln": CPU and CUDA kernels, fake kernels, autograd, autocast.
+"""Ops of torch.library: CPU and CUDA kernels, fake kernels, autograd, autocast. Kiln's own are in the namespace "kiln", those of users in "kiln_user".
 
 An op is defined with the dispatcher's own calls, and its autograd kernel runs the CPU or CUDA kernel itself where nothing stands between the two
 and no gradient is wanted: a second way through the dispatcher costs as much as the rest of a call. What Python calls is kept in `direct`.
@@ -6,6 +6,7 @@ and no gradient is wanted: a second way through the dispatcher costs as much as 
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, Callable
 
 import torch
@@ -15,11 +16,21 @@ from ._direct import direct, entries
 from ._plan import Planned
 
 _C: Any = torch._C
-lib = torch.library.Library("kiln", "DEF")
-registered = torch.ops.kiln
+_numbers = count()
 _is_plain: dict[int, bool] = {}  # by the bits of a set of dispatch keys
 _BELOW = _C._dispatch_keyset_full_after(_C.DispatchKey.ADInplaceOrView)
 _KERNELS = (_C.DispatchKey.CPU, _C.DispatchKey.CUDA)
+
+
+class Space:
+    """A namespace of ops."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.lib = name, torch.library.Library(name, "DEF")
+        self.ops = getattr(torch.ops, name)
+
+
+KILN, USER = Space("kiln"), Space("kiln_user")
 
 
 def _kernel_is_next(keys: Any) -> bool:
@@ -41,34 +52,43 @@ def register(schema: str, kernel: Callable[..., Any] | Planned, fake: Callable[.
              setup: Callable[..., Any] | None = None, casts: int = 0) -> Any:  # fmt: skip
     """Defines kiln::NAME. `casts`: under autocast the floating-point tensors among so many first arguments take autocast's type."""
     name = schema.partition("(")[0]
-    lib.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
-    op = look = call = getattr(registered, name).default
-    apply = _Apply(name)
-    run: Any = kernel
-    if isinstance(kernel, Planned):
-        run, look, call = entries(schema, op, kernel, len(vars(direct)), apply)
+    op, call = define(KILN, schema, schema, kernel, fake, backward or no_second(name), setup)
     setattr(direct, name, call)
-    lib.impl(name, run, "CPU")
-    lib.impl(name, run, "CUDA")
-    torch.library.register_fake("kiln::" + name, fake, lib=lib)
-    if "Tensor[]" in schema:
-        torch.library.register_autograd("kiln::" + name, backward or no_second(name), setup_context=setup, lib=lib)
-    else:
-        lib.impl(name, _autograd(op, run, look, backward or no_second(name), setup, apply), "Autograd", with_keyset=True)
     if casts:
         for kind, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA")):
-            lib.impl(name, _autocast(op, kind, key, casts), key)
+            KILN.lib.impl(name, _autocast(op, kind, key, casts), key)
     return op
+
+
+def define(space: Space, schema: str, arguments: str, kernel: Callable[..., Any] | Planned, fake: Callable[..., Any], backward: Callable[..., Any],
+           setup: Callable[..., Any] | None) -> tuple[Any, Any]:  # fmt: skip
+    """(the op, what Python calls) of a new op; `arguments`: its schema with names that Python's functions may have."""
+    name = schema.partition("(")[0]
+    title = "%s::%s" % (space.name, name)
+    space.lib.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
+    op = look = call = getattr(space.ops, name).default
+    apply = _Apply(title)
+    run: Any = kernel
+    if isinstance(kernel, Planned):
+        run, look, call = entries(arguments, op, kernel, next(_numbers), apply)
+    space.lib.impl(name, run, "CPU")
+    space.lib.impl(name, run, "CUDA")
+    torch.library.register_fake(title, fake, lib=space.lib)
+    if "Tensor[]" in schema:
+        torch.library.register_autograd(title, backward, setup_context=setup, lib=space.lib)
+    else:
+        space.lib.impl(name, _autograd(op, run, look, backward, setup, apply), "Autograd", with_keyset=True)
+    return op, call
 
 
 class _Apply:
     """A torch.autograd.Function, which is made after what calls it."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, title: str) -> None:
+        self.title = title
 
     def of(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
-        function: Any = type("kiln_" + self.name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+        function: Any = type(self.title.replace("::", "_"), (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
         self.quick = getattr(super(torch.autograd.Function, function), "apply", function.apply)  # without questions about functorch, whose answers are known here
         return function.apply
 
@@ -101,7 +121,7 @@ def _autograd(op: Any, kernel: Callable[..., Any], look: Callable[..., Any], bac
 
     def autograd(keys: Any, *args: Any) -> Any:
         if forward_ad._current_level >= 0 and any(isinstance(a, torch.Tensor) and forward_ad.unpack_dual(a).tangent is not None for a in args):
-            raise ArgumentError("kiln::%s has no forward-mode gradient: use torch.autograd.grad or backward()" % made.name)
+            raise ArgumentError("%s has no forward-mode gradient: use torch.autograd.grad or backward()" % made.title)
         if is_grad_enabled() and any_requires_grad(*args):
             return apply(keys, *args)
         if _kernel_is_next(keys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import keyword
 import os
 from typing import Any, Callable, Mapping
 
@@ -14,22 +15,51 @@ from .._errors import ArgumentError, NotFound, TypeMismatch
 from .._module import Kernel, Module, Parameter, compile
 from .._types import FLOATS, NUMPY_NAME
 from ._call import device_of, devices, raw_stream
-from ._plan import keep
-from ._register import no_second
+from ._plan import Planned, keep
+from ._register import USER, define as define_op, no_second
 
-_lib = torch.library.Library("kiln_user", "DEF")
+_empty = torch.empty_strided
 Amount = Any  # a number, a tuple, or a function of the op's arguments by name
 
 
 def _call_with(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     """Calls a function with those of the values that it names."""
     names = inspect.signature(function).parameters
+    values = {**values, **{name + "_": v for name, v in values.items() if keyword.iskeyword(name)}}
     if any(p.kind is p.VAR_KEYWORD for p in names.values()):
         return function(**values)
     missing = [n for n, p in names.items() if n not in values and p.default is p.empty]
     if missing:
         raise NotFound("kiln.torch.op: a function asks for '%s': the op has %s" % (missing[0], ", ".join(values)))
     return function(**{n: values[n] for n in names if n in values})
+
+
+class _Again:
+    """What an op did, to be done again: the launch with results that lie elsewhere."""
+
+    def __init__(self, made: list[Any], launch: Any, zeroed: bool, many: bool) -> None:
+        self.specs = [(tuple(t.shape), t.stride(), t.dtype, t.device) for t in made]
+        self.launch, self.zeroed, self.many = launch, zeroed, many
+
+    def run(self, device: Any) -> Any:
+        """The caller holds the device's lock."""
+        made = [_empty(shape, strides, dtype=dtype, device=where) for shape, strides, dtype, where in self.specs]
+        if self.zeroed:
+            for t in made:
+                t.zero_()
+        self.launch(device, [t.data_ptr() for t in made])
+        return tuple(made) if self.many else made[0]
+
+
+class _Launched(Planned):
+    """The kernel of an op: a function of its arguments that returns the results and an _Again, or None where the next call must look at them again."""
+
+    def first(self, device: Any, key: Any, plan: Any, args: Any) -> Any:
+        with device.lock:
+            results, again = self.kernel(*args)
+            if plan is None:
+                keep(device.plans, key, again or False)
+            return results
 
 
 class _Pass:
@@ -44,6 +74,8 @@ class _Pass:
         self.outputs = [p for p in kernel.parameters if p.is_pointer and not p.is_const]
         self.numbers = [p for p in kernel.parameters if not p.is_pointer and p.name not in self.bind and not self._is_count(p)]
         self.types = [getattr(torch, NUMPY_NAME[p.type]) for p in self.outputs]
+        shaped = list(shapes.values()) if isinstance(shapes, Mapping) else [shapes]
+        self.is_fixed = not any(callable(v) for v in (*self.bind.values(), *self.launch.values(), *shaped))  # functions may look into the tensors
         if not self.outputs:
             raise ArgumentError("kiln.torch.op: %s writes nothing: a result is a pointer without const" % kernel.__name__)
 
@@ -71,11 +103,12 @@ class _Pass:
     def empty(self, values: Mapping[str, Any], like: Any) -> list[Any]:
         return self.make(self.sizes(values, like), like)
 
-    def run(self, values: Mapping[str, Any], like: Any) -> list[Any]:
+    def run(self, values: Mapping[str, Any], like: Any) -> tuple[list[Any], Any]:
+        """The results, and the launch if the same arguments always lead to it."""
         shapes = self.sizes(values, like)
         outputs = self.make(shapes, like)
         if not outputs[0].numel():
-            return outputs
+            return outputs, None
         named: dict[str, Any] = {}
         for p in self.kernel.parameters:
             value = values.get(p.name)
@@ -94,11 +127,12 @@ class _Pass:
         options = {k: _call_with(v, values) if callable(v) else v for k, v in self.launch.items()}
         if "items" not in options and "grid" not in options:
             options["items"] = outputs[0].numel()
-        self._launch(like, named, outputs, shapes, options)
-        return outputs
+        launch = self._launch(like, named, outputs, shapes, options)
+        is_same = self.is_fixed and all(named[p.name] is values.get(p.name) for p in self.inputs if p.name not in self.bind)
+        return outputs, launch if is_same else None
 
-    def _launch(self, like: Any, named: dict[str, Any], outputs: list[Any], shapes: list[Any], options: dict[str, Any]) -> None:
-        """The launch for tensors at these addresses is remembered; what differs is where the results are."""
+    def _launch(self, like: Any, named: dict[str, Any], outputs: list[Any], shapes: list[Any], options: dict[str, Any]) -> Any:
+        """The launch for tensors at these addresses is remembered; what differs is where the results are. None: it is not one of PyTorch's device."""
         index = like.get_device()
         device = self.kernel.module.device if index < 0 else devices.get(index)
         if device is None or device.handle is None:
@@ -118,6 +152,7 @@ class _Pass:
                 all_named = named | {p.name: t for p, t in zip(self.outputs, outputs)}
                 launch = keep(device.plans, key, self.kernel.remember([all_named[p.name] for p in self.kernel.parameters], self.outputs, options))
             launch(device, [t.data_ptr() for t in outputs])
+        return launch if device is devices.get(index) else None
 
 
 def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, backward: str | Callable[..., Any] | None = None, shape: Any = None,
@@ -149,7 +184,7 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
         raise ArgumentError("kiln.torch.op: %s reads no tensor: an input is a const pointer" % kernel)
     _check_options(module[kernel], back, bind or {}, shape, backward)
     order = [p for p in module[kernel].parameters if p in forward.inputs or p in forward.numbers]
-    words = ["Tensor %s" % p.name if p.is_pointer else "%s %s" % ("float" if p.type in FLOATS else "bool" if p.type == _abi.KILN_BOOL else "SymInt", p.name)
+    words = ["Tensor %s" % p.python if p.is_pointer else "%s %s" % ("float" if p.type in FLOATS else "bool" if p.type == _abi.KILN_BOOL else "SymInt", p.python)
              for p in order]  # fmt: skip
     short = name or "%s_%s" % (kernel, hashlib.sha256(repr((module.source.read(), module.source.define, module.source.tune, id(module))).encode()).hexdigest()[:8])
     many = len(forward.outputs) > 1
@@ -172,8 +207,8 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
 
     def run(*args: Any) -> Any:
         values = dict(zip((p.name for p in order), args))
-        made = forward.run(values, check(values))
-        return tuple(made) if many else made[0]
+        made, launch = forward.run(values, check(values))
+        return tuple(made) if many else made[0], launch and _Again(made, launch, forward.zeroed, many)
 
     def setup(ctx: Any, inputs: Any, output: Any) -> None:
         outputs = output if many else (output,)
@@ -201,18 +236,15 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
 
     if name is not None and (not name.isidentifier() or hasattr(torch.ops.kiln_user, name)):
         raise ArgumentError("kiln.torch.op: name=%r is %s" % (name, "no name of C's" if not name.isidentifier() else "taken: another op has it"))
-    _lib.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
-    for key in ("CPU", "CUDA"):
-        _lib.impl(short, run, key)
+    plain = "%s(%s) -> %s" % (short, ", ".join("%s a%d" % (word.split()[0], n) for n, word in enumerate(words)), results)
+    made_op, direct = define_op(USER, schema, plain, _Launched(run), fake, gradient, setup)
     for key in ("AutocastCPU", "AutocastCUDA"):
-        _lib.impl(short, _autocast(short, key, order), key)
-    torch.library.register_fake("kiln_user::" + short, fake, lib=_lib)
-    torch.library.register_autograd("kiln_user::" + short, gradient, setup_context=setup, lib=_lib)
+        USER.lib.impl(short, _autocast(short, key, order), key)
     backward_op = _define_backward(short, back, order, words, forward, wanted) if back is not None else None
-    made_op = getattr(torch.ops.kiln_user, short).default
+    count = len(order)
 
     def call(*args: Any, **named: Any) -> Any:
-        return made_op(*args, **named)
+        return made_op(*args, **named) if named or len(args) != count else direct(*args)
 
     call.__name__ = call.__qualname__ = kernel
     call.__doc__ = "%s\n\n%s" % (schema, module[kernel].__doc__)
@@ -259,20 +291,15 @@ def _define_backward(short: str, back: _Pass, order: list[Parameter], words: lis
     for p in back.inputs:
         if p.name not in names:
             raise ArgumentError("kiln.torch.op: the backward kernel %s reads '%s': it can have %s" % (back.kernel.__name__, p.name, ", ".join(names)))
-    more = ["Tensor " + p.name for p in forward.outputs] + ["Tensor d" + p.name for p in forward.outputs]
+    more = ["Tensor " + p.python for p in forward.outputs] + ["Tensor d" + p.name for p in forward.outputs]
     name = short + "_backward"
 
     def run(*args: Any) -> list[Any]:
         values = dict(zip(names, args))
-        return back.run(values, values[back.outputs[0].name[1:]])
+        return back.run(values, values[back.outputs[0].name[1:]])[0]
 
     def fake(*args: Any) -> list[Any]:
         values = dict(zip(names, args))
         return back.empty(values, values[back.outputs[0].name[1:]])
 
-    _lib.define("%s(%s) -> Tensor[]" % (name, ", ".join(words + more)), tags=(torch.Tag.pt2_compliant_tag,))
-    for key in ("CPU", "CUDA"):
-        _lib.impl(name, run, key)
-    torch.library.register_fake("kiln_user::" + name, fake, lib=_lib)
-    torch.library.register_autograd("kiln_user::" + name, no_second(back.kernel.__name__), lib=_lib)
-    return getattr(torch.ops.kiln_user, name).default
+    return define_op(USER, "%s(%s) -> Tensor[]" % (name, ", ".join(words + more)), "", run, fake, no_second(back.kernel.__name__), None)[0]
