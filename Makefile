@@ -22,18 +22,16 @@ CC.clang   = clang
 CC.asan    = gcc
 CC.ubsan   = gcc
 CC.tsan    = gcc
-CC.hostile = gcc
 CC.coverage = gcc
 CC.fuzz    = clang
-KILN_CC   := $(or $(CC.$(FLAVOUR)),$(error unknown FLAVOUR '$(FLAVOUR)': gcc clang asan ubsan tsan hostile coverage fuzz))
+KILN_CC   := $(or $(CC.$(FLAVOUR)),$(error unknown FLAVOUR '$(FLAVOUR)': gcc clang asan ubsan tsan coverage fuzz))
 
 # most loops that copy or clear are over a few elements: a call of memcpy costs more
 OPT.gcc     = -O2 -g $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
 OPT.clang   = -O2 -g
-OPT.asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
+OPT.asan    = -O1 -g1 -DKILN_HOSTILE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.tsan    = -O1 -g -fsanitize=thread -Wno-format-truncation -Wno-maybe-uninitialized
-OPT.hostile = -O1 -g -DKILN_HOSTILE -fsanitize=address -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.coverage = -O0 -g --coverage -fprofile-update=atomic -Wno-clobbered
 OPT.fuzz    = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
@@ -120,7 +118,7 @@ include bench/bench.mk
 # --- for people
 help:
 	@echo 'make                      $(BUILD)/libkiln.a, libkiln.so and the kiln program'
-	@echo 'make test [FLAVOUR=f]     every check this machine can run; f: gcc clang asan ubsan tsan hostile'
+	@echo 'make test [FLAVOUR=f]     every check this machine can run; f: gcc clang asan ubsan tsan'
 	@echo "make test ONLY='unit ops' some suites alone; tests/all lists them"
 	@echo 'make test-bare            README and guide on a bare Debian in a chroot, with gcc alone, then clang alone (root, debootstrap, network)'
 	@echo 'make showcase             build, then run the examples on the best device present'

@@ -1,6 +1,6 @@
-// Arenas: a list of chunks, newest first. In the hostile flavour every allocation is its own chunk,
-// so that a use after a restore or past the end is caught by the sanitizers, and freed memory is
-// poisoned.
+// Arenas: a list of chunks, newest first. With KILN_HOSTILE, under the sanitizers, every allocation
+// is its own chunk, so that a use after a restore or past the end is caught, and freed memory is
+// poisoned; KILN_ARENA=plain takes chunks as a release has them.
 #include "base/arena.h"
 
 #include <pthread.h>
@@ -19,21 +19,38 @@ struct arena {
     size_t total, limit;
 };
 
+enum { CHUNK_BYTES = 512 * 1024, HOSTILE_BYTES = 16 };
+
 #ifdef KILN_HOSTILE
-enum { CHUNK_BYTES = 16 };
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
+static bool is_plain;
+
+static void ask(void)
+{
+    const char *kind = getenv("KILN_ARENA");
+    is_plain = kind && !strcmp(kind, "plain");
+}
+
+static bool is_hostile(void)
+{
+    pthread_once(&asked, ask);
+    return !is_plain;
+}
 #else
-enum { CHUNK_BYTES = 512 * 1024 };
+static bool is_hostile(void)
+{
+    return false;
+}
 #endif
 
 // Chunks go round: a compile takes a few milliseconds at most, and fresh pages from the system
 // would be a large part of it. The last one given back is taken first, it is still in the cache.
-#ifndef KILN_HOSTILE
 static const size_t spare_limit = 32 << 20; // bytes
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static chunk *spares;
 static size_t spare_bytes;
 
-static chunk *get_chunk(size_t cap)
+static chunk *take_spare(size_t cap)
 {
     pthread_mutex_lock(&spare_lock);
     chunk **link = &spares, *c;
@@ -45,6 +62,12 @@ static chunk *get_chunk(size_t cap)
         spare_bytes -= c->cap;
     }
     pthread_mutex_unlock(&spare_lock);
+    return c;
+}
+
+static chunk *get_chunk(size_t cap)
+{
+    chunk *c = is_hostile() ? NULL : take_spare(cap);
     if (c)
         return c;
     c = malloc(sizeof(chunk) + cap);
@@ -55,6 +78,11 @@ static chunk *get_chunk(size_t cap)
 
 static void give_chunk(chunk *c)
 {
+    if (is_hostile()) {
+        memset(c->bytes, 0xdd, c->cap);
+        free(c);
+        return;
+    }
     pthread_mutex_lock(&spare_lock);
     bool keep = spare_bytes + c->cap <= spare_limit;
     if (keep) {
@@ -66,21 +94,6 @@ static void give_chunk(chunk *c)
     if (!keep)
         free(c);
 }
-#else
-static chunk *get_chunk(size_t cap)
-{
-    chunk *c = malloc(sizeof(chunk) + cap);
-    if (c)
-        c->cap = cap;
-    return c;
-}
-
-static void give_chunk(chunk *c)
-{
-    memset(c->bytes, 0xdd, c->cap);
-    free(c);
-}
-#endif
 
 arena *arena_new(void)
 {
@@ -118,7 +131,8 @@ static void *get_room(arena *a, size_t bytes)
         bug_out_of_memory();
     chunk *c = a->newest;
     if (!c || c->cap - c->used < want) {
-        size_t cap = want > CHUNK_BYTES ? want : CHUNK_BYTES;
+        size_t least = is_hostile() ? HOSTILE_BYTES : CHUNK_BYTES,
+               cap = want > least ? want : least;
         // A mark may hold (chunk, used), so a chunk is never inserted below the newest.
         c = get_chunk(cap);
         if (!c)
@@ -156,8 +170,8 @@ void *arena_extend(arena *a, void *old, size_t old_bytes, size_t new_bytes)
 {
     chunk *c = a->newest;
     size_t old_room = (old_bytes + 15) & ~(size_t)15;
-#ifndef KILN_HOSTILE
-    if (old && c && new_bytes > old_bytes && (char *)old + old_room == c->bytes + c->used) {
+    if (old && c && new_bytes > old_bytes && (char *)old + old_room == c->bytes + c->used &&
+        !is_hostile()) {
         size_t more = ((new_bytes + 15) & ~(size_t)15) - old_room;
         if (c->cap - c->used >= more && (!a->limit || a->total + more <= a->limit)) {
             c->used += more;
@@ -167,10 +181,6 @@ void *arena_extend(arena *a, void *old, size_t old_bytes, size_t new_bytes)
             return old;
         }
     }
-#else
-    (void)c;
-    (void)old_room;
-#endif
     char *fresh = get_room(a, new_bytes);
     size_t kept = !old ? 0 : old_bytes < new_bytes ? old_bytes : new_bytes;
     clear_end(fresh, new_bytes);
