@@ -669,6 +669,36 @@ ast_expr *check_discarded(front *f, ast_expr *e)
     return e;
 }
 
+// The first variable of an expression of operators.
+static const ast_decl *find_variable(const ast_expr *e)
+{
+    if (!e)
+        return NULL;
+    if (e->kind == E_NAME)
+        return e->decl && e->decl->kind == DECL_VAR ? e->decl : NULL;
+    if (e->kind != E_CONVERT && e->kind != E_UNARY && e->kind != E_BINARY && e->kind != E_CAST)
+        return NULL;
+    const ast_decl *found = find_variable(e->a);
+    return found ? found : e->kind == E_BINARY ? find_variable(e->b) : NULL;
+}
+
+bool check_tell_variable(front *f, diag *d, const ast_expr *e)
+{
+    const ast_decl *found = find_variable(e);
+    const_value value;
+    if (!found)
+        return false;
+    diag_label(d, found->at, "a variable, even a const one, is not a constant in C");
+    bool is_known = found->type->quals & QUAL_CONST && found->init &&
+                    type_is_integer(found->type) && const_eval(f, found->init, &value);
+    if (is_known)
+        diag_note(d, "make it a constant: enum { %s = %lld };", found->name,
+                  (long long)value.integer);
+    else
+        diag_note(d, "use an enum constant, a macro or tune(%s, …)", found->name);
+    return is_known;
+}
+
 bool check_const_int(front *f, ast_expr *e, int64_t *value, const char *what)
 {
     *value = 0;
@@ -682,13 +712,7 @@ bool check_const_int(front *f, ast_expr *e, int64_t *value, const char *what)
         diag_label(d, e->at,
                    type_is_integer(e->type) ? "this is only known when the kernel runs"
                                             : "this is not an integer");
-        const ast_expr *leaf = e;
-        while (leaf->kind == E_CONVERT)
-            leaf = leaf->a;
-        if (leaf->kind == E_NAME && leaf->decl && leaf->decl->kind == DECL_VAR) {
-            diag_label(d, leaf->decl->at, "a variable, even a const one, is not a constant in C");
-            diag_note(d, "use an enum constant, a macro or tune(%s, …)", leaf->decl->name);
-        }
+        check_tell_variable(f, d, e);
         return false;
     }
     *value = (int64_t)v.integer;

@@ -98,6 +98,9 @@ bool check_map_object(front *f, const type *t, span at, const char *what);
 void check_kernel_signature(front *f, ast_decl *d);
 // Evaluates an integer constant expression (checks it first). False: a diagnostic was given.
 bool check_const_int(front *f, ast_expr *e, int64_t *value, const char *what);
+// Tells where a variable of an expression that had to be constant was declared, and how to make it
+// a constant. False: its value is not known now.
+bool check_tell_variable(front *f, diag *d, const ast_expr *e);
 void check_static_assert(front *f, ast_expr *condition, ast_expr *message, span at);
 ast_expr *check_switch_value(front *f, ast_expr *e);
 // Statement-level checks after a body was parsed: missing return, unreachable code, duplicate

@@ -76,8 +76,9 @@ static bool eval_bound(parser *p, ast_expr *e, bool may_vary, uint64_t *len)
             return false;
         diag *d = diag_raise(p->f->diags, K1014, e->at, "the length of an array must be constant");
         diag_label(d, e->at, "this is known only when the kernel runs");
-        diag_note(d, "use a constant, an enum, or tune(NAME, …); for a length decided at launch "
-                     "use dynamic shared memory: dynamic_shared(f32, tile);");
+        if (!check_tell_variable(p->f, d, checked))
+            diag_note(d, "use a constant, an enum, or tune(NAME, …); for a length decided at "
+                         "launch use dynamic shared memory: dynamic_shared(f32, tile);");
         return false;
     }
     bool is_negative = type_is_signed(checked->type) && (int64_t)value.integer < 0;
