@@ -89,11 +89,140 @@ uint32_t folds_rotation(const ir_func *f, const ir_inst *i)
     return defs[1]->op == IR_ASHR ? 2 : 1;
 }
 
+static uint32_t low_zeros(uint64_t bits)
+{
+    return bits ? (uint32_t)__builtin_ctzll(bits) : 64;
+}
+
+static uint32_t at_most(uint32_t a, uint32_t most)
+{
+    return a < most ? a : most;
+}
+
+// A value as factor * base + a constant. base 0: it is constant.
+typedef struct multiple {
+    ir_ref base;
+    uint64_t factor;
+} multiple;
+
+static multiple multiple_of(const ir_func *f, ir_ref r, uint32_t *budget)
+{
+    const multiple itself = {r, 1};
+    uint64_t bits = 0;
+    if (ir_is_const(r))
+        return (multiple){0, 0};
+    ir_inst_id def = ir_def_of(f, r);
+    const ir_inst *i = ir_at(f, def);
+    if (!def || !*budget || i->operand_count != 2 || i->type != IR_I64)
+        return itself;
+    --*budget;
+    ir_ref a = ir_operand(f, i, 0), b = ir_operand(f, i, 1);
+    bool has_bits = ir_const_bits(f, b, &bits);
+    if (i->op == IR_ADD || i->op == IR_SUB) {
+        multiple x = multiple_of(f, a, budget), y = multiple_of(f, b, budget);
+        if (x.base && y.base && x.base != y.base)
+            return itself;
+        uint64_t factor = i->op == IR_ADD ? x.factor + y.factor : x.factor - y.factor;
+        return (multiple){x.base ? x.base : y.base, factor};
+    }
+    if (!has_bits || (i->op != IR_MUL && i->op != IR_SHL))
+        return itself;
+    multiple x = multiple_of(f, a, budget);
+    return (multiple){x.base, i->op == IR_MUL ? x.factor * bits : x.factor << (bits & 63)};
+}
+
+// How many low bits of a value may be found to be known. What takes too long to find out may be.
+static uint32_t low_known(const ir_func *f, ir_ref r, uint32_t *budget)
+{
+    uint64_t bits = 0;
+    multiple m = multiple_of(f, r, budget);
+    if (!m.base || !*budget)
+        return 64;
+    if (m.base != r)
+        return at_most(low_zeros(m.factor) + low_known(f, m.base, budget), 64);
+    ir_inst_id def = ir_def_of(f, r);
+    if (!def)
+        return 0;
+    --*budget;
+    const ir_inst *i = ir_at(f, def);
+    ir_ref a = ir_operand(f, i, 0), b = i->operand_count > 1 ? ir_operand(f, i, 1) : a;
+    bool has_bits = i->operand_count > 1 && ir_const_bits(f, b, &bits);
+    uint32_t known = 0;
+    switch (i->op) {
+    case IR_AND:
+    case IR_OR: {
+        uint32_t own = has_bits ? low_zeros(i->op == IR_AND ? bits : ~bits) : 0;
+        known = low_known(f, a, budget);
+        known = has_bits || !known ? known : at_most(low_known(f, b, budget), known);
+        return known > own ? known : own;
+    }
+    case IR_ADD:
+    case IR_SUB:
+    case IR_MUL:
+    case IR_XOR:
+        known = low_known(f, a, budget);
+        return known ? at_most(low_known(f, b, budget), known) : 0;
+    case IR_SELECT:
+        known = low_known(f, b, budget);
+        return known ? at_most(low_known(f, ir_operand(f, i, 2), budget), known) : 0;
+    case IR_SHL: return has_bits ? at_most(low_known(f, a, budget) + (bits & 63), 64) : 0;
+    case IR_LSHR:
+    case IR_ASHR:
+        known = has_bits ? low_known(f, a, budget) : 0;
+        return known >= 64 ? 64 : known > (bits & 63) ? known - (uint32_t)(bits & 63) : 0;
+    case IR_ZEXT:
+    case IR_SEXT:
+        known = low_known(f, a, budget);
+        return known >= 8 * ir_type_size((ir_type)i->aux) ? 64 : known;
+    case IR_TRUNC: return low_known(f, a, budget);
+    default: return 0;
+    }
+}
+
+uint32_t folds_half_known(const ir_func *f, const ir_inst *i)
+{
+    enum { HALF = 32, VISITS = 64 };
+    uint32_t budget = VISITS;
+    if (i->op != IR_MUL || i->type != IR_I64)
+        return 0;
+    for (uint32_t k = 0; k < 2; k++) {
+        ir_ref x = ir_operand(f, i, k), c = ir_operand(f, i, 1 - k);
+        if (ir_is_const(c) && !ir_is_const(x))
+            return low_known(f, x, &budget) >= HALF ? k + 1 : 0;
+    }
+    return 0;
+}
+
+// Is it 0 or 1, and may the assembler find that out?
+static bool may_be_truth(const ir_func *f, ir_ref r, uint32_t depth)
+{
+    uint64_t bits = 0;
+    if (ir_const_bits(f, r, &bits))
+        return bits <= 1;
+    ir_inst_id def = ir_def_of(f, r);
+    if (!def || !depth)
+        return false;
+    const ir_inst *i = ir_at(f, def);
+    ir_ref a = ir_operand(f, i, 0), b = i->operand_count > 1 ? ir_operand(f, i, 1) : a;
+    switch (i->op) {
+    case IR_ZEXT: return i->aux == IR_I1 || may_be_truth(f, a, depth - 1);
+    case IR_SEXT:
+    case IR_TRUNC: return may_be_truth(f, a, depth - 1);
+    case IR_AND: return may_be_truth(f, a, depth - 1) || may_be_truth(f, b, depth - 1);
+    case IR_OR:
+    case IR_XOR:
+    case IR_MUL: return may_be_truth(f, a, depth - 1) && may_be_truth(f, b, depth - 1);
+    case IR_LSHR: return ir_is_const(b); // of the highest bit, or of a value of few bits
+    case IR_SELECT:
+        return may_be_truth(f, b, depth - 1) && may_be_truth(f, ir_operand(f, i, 2), depth - 1);
+    default: return false;
+    }
+}
+
 bool folds_truth_bits(const ir_func *f, const ir_inst *i)
 {
-    ir_inst_id def = ir_def_of(f, ir_operand(f, i, 0));
-    const ir_inst *wide = ir_at(f, def);
-    return i->type == IR_F32 && def && wide->op == IR_ZEXT && wide->aux == IR_I1;
+    ir_ref from = ir_operand(f, i, 0);
+    return i->type == IR_F32 && !ir_is_const(from) && may_be_truth(f, from, 6);
 }
 
 bool folds_extended_byte(const uint8_t *known, const ir_inst *i)

@@ -27,6 +27,10 @@ bool folds_ordered(const ir_func *f, const ir_inst *i, bool is_plain);
 // (x << k) + (x >> (64 - k)) with the sign: taken for a rotation, which has none. 1 or 2: the
 // operand that shifts right; 0: it is none.
 uint32_t folds_rotation(const ir_func *f, const ir_inst *i);
+// x * c of 64 bits with a constant c, where the low half of x is the same for every thread, as in
+// (y << 32) + 5: x * c + x loses the high half of the product. 1 or 2: which operand x is; 0: it is
+// none.
+uint32_t folds_half_known(const ir_func *f, const ir_inst *i);
 // The bits of a truth value as a float.
 bool folds_truth_bits(const ir_func *f, const ir_inst *i);
 // A byte with its sign as 16 bits, at once or by way of more: the bits above the 16 are taken for

@@ -110,6 +110,26 @@ kernel block(64) void truth_bits(const u32 *x, u32 *out)
     out[thread_x()] = converted_truth(odd_value(x[thread_x()]));
 }
 
+// The same behind operations that leave a truth value one.
+//! run truth_bits_masked block=64 (u32[64]:bits, u32[512])
+kernel block(64) void truth_bits_masked(const u32 *x, u32 *out)
+{
+    i32 a = odd_value(x[thread_x()]), b = odd_value(x[63 - thread_x()]);
+    u32 *o = out + 8 * thread_x();
+    o[0] = (u32)f32_from_bits((u32)((a != 5) & (thread_x() < 64u)));
+    o[1] = (u8)f32_from_bits((u32)((a != 5) | (b == 255)));
+    o[2] = (u32)f32_from_bits((u32)((a > 1) ^ (b > 1)));
+    o[3] = (u32)f32_from_bits((u32)a & 1u);
+    o[4] = (u32)f32_from_bits((u32)a >> 31);
+    o[5] = o[6] = o[7] = 9;
+    if (a != 5) {
+        o[5] = (u32)f32_from_bits((u32)((a != 5) & 1));
+        o[6] = (u8)f32_from_bits(b == 255 ? 1u : (u32)(a != 5));
+    }
+    if (b & 1)
+        o[7] = (u16)f32_from_bits((u32)(u8)((b & 1) * (a != 5)));
+}
+
 //! run magnitudes block=64 (u32[64]:bits, u32[640])
 kernel block(64) void magnitudes(const u32 *x, u32 *out)
 {
@@ -224,6 +244,28 @@ kernel block(64) void chosen_zeros(const u32 *x, u32 *out)
 }
 
 // The sign of a byte that a branch or a shuffle makes known, cut to 16 bits and widened.
+//! run half_known block=64 (u32[64]:bits, u64[512], u64=9)
+kernel block(64) void half_known(const u32 *x, u64 *out, u64 nine)
+{
+    u64 b = (u64)x[thread_x()] << 32 | x[63 - thread_x()], *o = out + 8 * thread_x();
+    u64 y = ((b << 30) + 9) << 2, z = (b << 30) + 9, v = b, all = 0;
+    o[0] = y * 3 + y;
+    o[1] = z * 3 + z;
+    o[1] = o[1] * 3 + o[1];
+    o[2] = y * 5 + (y + 7);
+    o[3] = (y + 1) - y * 11;
+    o[4] = ((b << 33) + nine) * 3 + nine;
+    for (u32 k = 0; k < 7; k++) { // unrolled: x * 64 + 9, again and again
+        for (u32 j = 0; j < 3; j++)
+            v = v * 3 + (v + j);
+        all ^= v;
+        v += 3;
+    }
+    o[5] = all;
+    o[6] = (((b & 0xffffffffff000000u) << 8) | 5) * 1000003 + (((b & 0xffffffffff000000u) << 8) | 5);
+    o[7] = (u64)((i64)(b << 32 | 17) * -7 + (i64)(b << 32 | 17));
+}
+
 //! run extended_bytes block=64 (u32[64]:bits, u32[512], u32=240)
 kernel block(64) void extended_bytes(const u32 *x, u32 *out, u32 byte)
 {

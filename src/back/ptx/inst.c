@@ -357,7 +357,10 @@ static void int_inst(ptx *p, const ir_inst *i)
     switch ((ir_int_op)i->op) {
     case IR_ADD: if (!ptx_add_rotated(p, i)) integer(p, i, "add", 's'); break;
     case IR_SUB: subtract(p, i); break;
-    case IR_MUL: if (!multiply_wide(p, i)) integer(p, i, "mul.lo", 's'); break;
+    case IR_MUL:
+        if (!multiply_wide(p, i) && !ptx_multiply_half_known(p, i))
+            integer(p, i, "mul.lo", 's');
+        break;
     case IR_SMULHI: integer(p, i, "mul.hi", 's'); break;
     case IR_UMULHI: integer(p, i, "mul.hi", 'u'); break;
     case IR_SDIV: case IR_UDIV: case IR_SREM: case IR_UREM: divide(p, i); break;

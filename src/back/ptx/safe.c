@@ -90,17 +90,35 @@ bool ptx_permute(ptx *p, const ir_inst *i)
     return true;
 }
 
+static const char *opaque64(ptx *p, const char *value)
+{
+    const char *low = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R), *hidden = ptx_temp(p, RC_RD);
+    ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, value);
+    ptx_line(p, "mov.b64 %s, {%s, %s}", hidden, opaque(p, low), high);
+    return hidden;
+}
+
 // (x << k) + (x >> (64 - k)) with the sign: taken for a rotation, which has none.
 bool ptx_add_rotated(ptx *p, const ir_inst *i)
 {
     uint32_t right = folds_rotation(p->f, i);
     if (!right)
         return false;
-    ir_ref hides = ir_operand(p->f, i, right - 1), other = ir_operand(p->f, i, 2 - right);
-    const char *low = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R), *hidden = ptx_temp(p, RC_RD);
-    ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, ptx_reg(p, hides));
-    ptx_line(p, "mov.b64 %s, {%s, %s}", hidden, opaque(p, low), high);
-    ptx_line(p, "add.s64 %s, %s, %s", ptx_def(p, i->result), ptx_reg(p, other), hidden);
+    const char *hidden = opaque64(p, ptx_reg(p, ir_operand(p->f, i, right - 1)));
+    ptx_line(p, "add.s64 %s, %s, %s", ptx_def(p, i->result),
+             ptx_reg(p, ir_operand(p->f, i, 2 - right)), hidden);
+    return true;
+}
+
+// x * c where the low half of x is known: with x added to it, the high half of x is not multiplied.
+bool ptx_multiply_half_known(ptx *p, const ir_inst *i)
+{
+    uint32_t which = folds_half_known(p->f, i);
+    if (!which)
+        return false;
+    const char *hidden = opaque64(p, ptx_reg(p, ir_operand(p->f, i, which - 1)));
+    ptx_line(p, "mul.lo.s64 %s, %s, %s", ptx_def(p, i->result), hidden,
+             ptx_op(p, ir_operand(p->f, i, 2 - which)));
     return true;
 }
 
