@@ -33,7 +33,7 @@ import subprocess
 import sys
 import time
 
-from ops_theirs import is_random, returns_view, theirs
+from ops_theirs import is_channels_last, is_random, returns_view, rounds_every_sum, theirs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLD_BYTES, MAX_COPIES, CALLS = 512e6, 32, 32
@@ -246,7 +246,7 @@ def counterparts(torch, case, function, sets, is_backward):
         out = function(named)
         outs = out if isinstance(out, tuple) else (out,)
         given = [made[case.count + n] for n in range(case.count) if case.tensors[n].role == OUTPUT and made[case.count + n] is not None]
-        is_last = lambda o, g: g.dim() > 2 and ('last' in case.words() or (g.dim() == 4 and o.shape != g.shape))
+        is_last = lambda o, g: g.dim() > 2 and (is_channels_last(case.words()) or (g.dim() == 4 and o.shape != g.shape))
         given = [g.movedim(-1, 1) if is_last(o, g) else g.reshape(o.shape) for o, g in zip(outs, given)]
         leaves = [named[k] for k in wanted]
         calls.append(lambda out=outs[:len(given)], leaves=leaves, given=given:
@@ -272,7 +272,8 @@ def measure(options, torch, library, gpu, row, type_name, is_backward):
             compiled = torch.compile(function, dynamic=False)
             candidates['compiled'] = lambda: counterparts(torch, case, compiled, sets, is_backward)
         if not is_backward and not is_random(row['op']):
-            result['error'] = compare(torch, case, sets[0], counterparts(torch, case, function, sets[:1], False)[0])
+            given = widened(torch, sets[0]) if rounds_every_sum(row['op']) else sets[0]
+            result['error'] = compare(torch, case, sets[0], counterparts(torch, case, function, [given], False)[0])
     graphs = {}
     for name, make in candidates.items():
         try:
@@ -307,12 +308,16 @@ def is_compiled(options, row, is_backward):
     return row['op'] != 'conv' and not options.eager and not (is_backward and options.eager_backward)
 
 
+def widened(torch, made):
+    return [t.float() if t is not None and t.dtype in (torch.float16, torch.bfloat16) else t for t in made]
+
+
 def compare(torch, case, made, call):
     """largest difference between Kiln's first output and PyTorch's, over one more than the result"""
     first = next(n for n in range(case.count) if case.tensors[n].role == OUTPUT)
     want = call()
     want = want[0] if isinstance(want, tuple) else want
-    if want.dim() > 2 and ('last' in case.words() or (want.dim() == 4 and tuple(want.shape) != case.tensors[first].shape())):
+    if want.dim() > 2 and (is_channels_last(case.words()) or (want.dim() == 4 and tuple(want.shape) != case.tensors[first].shape())):
         want = want.movedim(1, -1)
     want, got = want.double().reshape(-1), made[first].double().reshape(-1)
     if want.numel() != got.numel():

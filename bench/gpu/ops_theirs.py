@@ -54,9 +54,14 @@ def ten_ops(torch, F, words):
     return value if words[0] == 'ten' else None
 
 
+def is_channels_last(words):
+    """'last' alone may be said of other dimensions"""
+    return words_after(words, 'channels') == 'last'
+
+
 def last_to_first(x, words):
     """a tensor of the suite, in PyTorch's order of dimensions"""
-    return x.permute(0, x.dim() - 1, *range(1, x.dim() - 1)) if 'last' in words else x
+    return x.permute(0, x.dim() - 1, *range(1, x.dim() - 1)) if is_channels_last(words) else x
 
 
 def pool(F, words):
@@ -180,6 +185,11 @@ def axis_of(words):
 def is_random(op):
     """results that differ by design"""
     return op in ('dropout', 'random')
+
+
+def rounds_every_sum(op):
+    """PyTorch adds 16-bit floats one by one and rounds each time: it is compared in f32"""
+    return op == 'scatter'
 
 
 def returns_view(op, words):
