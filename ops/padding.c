@@ -122,7 +122,9 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
     }
     op_packs packs, wide;
     op_nest_pack(&nest, walked, &packs);
-    nest.widest = p->is_backward ? 1 : 16 / (uint32_t)kiln_type_size(type);
+    uint32_t bytes = (uint32_t)kiln_type_size(type),
+             most = is_plain(&lines[0]) && count > 1 ? 4 : 16;
+    nest.widest = p->is_backward || bytes > most ? 1 : most / bytes;
     op_nest_pack(&nest, walked, &wide);
     bool is_single = wide.width > packs.width; // what is read is no pack, what is written is one
     packs = is_single ? wide : packs;
@@ -149,14 +151,23 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
                                  kiln_arg_struct(a, sizeof a)};
         return op_walk_launch(k, &r, &packs, 1, args, COUNT(args), p->stream);
     }
+    op_turns turns;
+    op_walk_turn(&packs, is_plain(&lines[0]), a[0].stride, packs.argument.strides[0][0], &turns);
+    bool has_turns = turns.count > packs.argument.sizes[0];
+    op_set(&r, TURNS, has_turns);
     op_set(&r, BYTES, kiln_type_size(type));
     op_set(&r, V, packs.width);
     op_set(&r, SINGLES, is_single);
     kiln_arg value = kiln_arg_i64(out.type, 0);
     value.bits = bits;
-    const kiln_arg args[] = {kiln_arg_view(in), kiln_arg_view(out), op_walk_arg(&packs),
-                             kiln_arg_struct(a, sizeof a), value};
-    return op_walk_launch(k, &r, &packs, is_single ? 1 : PER, args, COUNT(args), p->stream);
+    const kiln_arg args[] = {kiln_arg_view(in),
+                             kiln_arg_view(out),
+                             op_walk_arg(&packs),
+                             kiln_arg_struct(a, sizeof a),
+                             kiln_arg_struct(&turns, sizeof turns),
+                             value};
+    return op_walk_launch(k, &r, &packs, is_single || has_turns ? 1 : PER, args, COUNT(args),
+                          p->stream);
 }
 
 kiln_status op_pad_check(kiln *k, const char *call, const op_operand *in, const op_operand *out)

@@ -28,6 +28,20 @@ kiln_arg op_walk_arg(const op_packs *packs)
     return kiln_arg_struct(&packs->argument, sizeof packs->argument);
 }
 
+void op_walk_turn(op_packs *packs, bool is_possible, int64_t read, int64_t written, op_turns *out)
+{
+    enum { THREADS = 1 << 17, MOST = 16 };
+    uint64_t *size = &packs->argument.sizes[0], each = packs->argument.packs / THREADS;
+    *out = (op_turns){.count = *size};
+    if (!is_possible || packs->rank < 2 || each < 2)
+        return;
+    packs->argument.packs /= *size;
+    *size = op_ceil_div(*size, op_min(each, MOST));
+    packs->argument.packs *= *size;
+    out->steps[0] = read * (int64_t)*size;
+    out->steps[1] = written * (int64_t)*size;
+}
+
 kiln_status op_walk_launch(kiln *k, const op_request *r, const op_packs *packs, uint32_t per,
                            const kiln_arg *args, size_t count, kiln_stream *stream)
 {

@@ -25,6 +25,17 @@ kiln_arg op_walk_arg(const op_packs *packs);
 kiln_status op_walk_launch(kiln *k, const op_request *r, const op_packs *packs, uint32_t per,
                            const kiln_arg *args, size_t count, kiln_stream *stream);
 
+typedef struct op_turns { // `struct nest_turns` of the kernels
+    uint64_t count;
+    int64_t steps[2];
+} op_turns;
+
+// Has each thread take several steps of the outermost loop, where there are more packs than a large
+// GPU runs at the same time: what it finds out about the other loops then holds for all of them.
+// `read` and `written` are strides of that loop. is_possible: that is so, and there are two loops;
+// else each thread takes one step.
+void op_walk_turn(op_packs *packs, bool is_possible, int64_t read, int64_t written, op_turns *out);
+
 // Gives the axes V, RANK and LONG of an op's axes.def the values of the packs.
 #define op_walk_set(request, packs)                                                                \
     do {                                                                                           \

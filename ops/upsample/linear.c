@@ -13,7 +13,7 @@ tune(LONG, 0, 1);
 #define NEST_LONG LONG
 #include <kiln/nest.h>
 KERNEL_OVERLAPS
-enum { READ, WRITTEN, FIRST, THREADS = 256 }; // FIRST: the indices along the axes
+enum { READ, WRITTEN, FIRST, THREADS = 256, PER = 4, CORNER_COUNT = 1 << AXES }; // FIRST: the indices along the axes
 #define N pack_number(T)
 
 struct axis {
@@ -45,36 +45,76 @@ static N share_of(const struct axis *a, u64 i, u64 input)
     return low == input ? (N)1 - (N)share : low + 1 == input ? (N)share : (N)0;
 }
 
-kernel block(THREADS) void upsample(const T *restrict from, T *restrict to, struct nest n, struct axes axes)
+// The corners around an output: where they are behind its place, and their weights.
+typedef struct corners {
+    i64 where[CORNER_COUNT];
+    N weight[CORNER_COUNT];
+} corners;
+
+static corners corners_of(const struct axes *axes, const u64 *index)
 {
-    kernel_begin();
-    u64 at = (u64)block_x() * THREADS + thread_x(), index[8];
-    if (at >= n.packs)
-        return;
-    nest_find(&n, RANK, at, index);
-    i64 place = nest_place(&n, RANK, index, READ);
+    corners c;
     u64 low[AXES];
-    N share[AXES], sum = 0;
+    N share[AXES];
 #pragma unroll
     for (u32 a = 0; a < AXES; a++) {
         f64 part;
-        low[a] = input_of(&axes.a[a], (u64)nest_place(&n, RANK, index, FIRST + a), &part);
+        low[a] = input_of(&axes->a[a], index[a], &part);
         share[a] = (N)part;
     }
 #pragma unroll
-    for (u32 corner = 0; corner < 1u << AXES; corner++) {
-        N weight = 1;
-        i64 where = place;
+    for (u32 corner = 0; corner < CORNER_COUNT; corner++) {
+        c.weight[corner] = 1;
+        c.where[corner] = 0;
 #pragma unroll
         for (u32 a = 0; a < AXES; a++) {
             u64 i = low[a] + (corner >> (AXES - 1 - a) & 1);
-            i = i > axes.a[a].in - 1 ? axes.a[a].in - 1 : i;
-            where += (i64)i * axes.a[a].stride;
-            weight *= corner >> (AXES - 1 - a) & 1 ? share[a] : (N)1 - share[a];
+            i = i > axes->a[a].in - 1 ? axes->a[a].in - 1 : i;
+            c.where[corner] += (i64)i * axes->a[a].stride;
+            c.weight[corner] *= corner >> (AXES - 1 - a) & 1 ? share[a] : (N)1 - share[a];
         }
-        sum += weight * pack_get(T, from[where]);
     }
-    to[nest_place(&n, RANK, index, WRITTEN)] = pack_put(T, sum);
+    return c;
+}
+
+static N sum_of(const T *from, const corners *c)
+{
+    N x[CORNER_COUNT], sum = 0;
+#pragma unroll
+    for (u32 corner = 0; corner < CORNER_COUNT; corner++)
+        x[corner] = pack_get(T, from[c->where[corner]]);
+#pragma unroll
+    for (u32 corner = 0; corner < CORNER_COUNT; corner++)
+        sum += c->weight[corner] * x[corner];
+    return sum;
+}
+
+// Corners and weights are found once, for several steps of the outermost loop.
+kernel block(THREADS) void upsample(const T *restrict from, T *restrict to, struct nest n, struct axes axes, struct nest_turns turns)
+{
+    kernel_begin();
+    u64 at = (u64)block_x() * THREADS + thread_x(), index[8], along[AXES];
+    if (at >= n.packs)
+        return;
+    nest_find(&n, RANK, at, index);
+#pragma unroll
+    for (u32 a = 0; a < AXES; a++)
+        along[a] = (u64)nest_place(&n, RANK, index, FIRST + a);
+    corners c = corners_of(&axes, along);
+    const T *read = from + nest_place(&n, RANK, index, READ);
+    T *written = to + nest_place(&n, RANK, index, WRITTEN);
+    u64 turn = index[0], step = n.sizes[0];
+    for (; turn + (PER - 1) * step < turns.count; turn += PER * step) {
+        N sum[PER];
+#pragma unroll
+        for (u32 k = 0; k < PER; k++, read += turns.steps[0])
+            sum[k] = sum_of(read, &c);
+#pragma unroll
+        for (u32 k = 0; k < PER; k++, written += turns.steps[1])
+            *written = pack_put(T, sum[k]);
+    }
+    for (; turn < turns.count; turn += step, read += turns.steps[0], written += turns.steps[1])
+        *written = pack_put(T, sum_of(read, &c));
 }
 
 kernel block(THREADS) min_blocks(1) void upsample_backward(const T *restrict dout, T *restrict dx, struct nest n, struct axes axes)

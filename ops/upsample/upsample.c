@@ -58,9 +58,15 @@ static kiln_status run_linear(kiln *k, const char *call, const kiln_upsample_des
     op_set(&r, AXES, count);
     op_set(&r, CORNERS, u->aligns_corners);
     op_walk_set_loops(&r, &packs);
+    bool is_outer = !is_backward; // the outermost loop: no axis that is interpolated along
+    for (uint32_t n = 0; n < count; n++)
+        is_outer &= !packs.argument.strides[FIRST + n][0];
+    op_turns turns;
+    op_walk_turn(&packs, is_outer, packs.argument.strides[READ][0],
+                 packs.argument.strides[WRITTEN][0], &turns);
     const kiln_arg args[] = {kiln_arg_view(read), kiln_arg_view(written), op_walk_arg(&packs),
-                             kiln_arg_struct(a, sizeof a)};
-    return op_walk_launch(k, &r, &packs, 1, args, COUNT(args), u->stream);
+                             kiln_arg_struct(a, sizeof a), kiln_arg_struct(&turns, sizeof turns)};
+    return op_walk_launch(k, &r, &packs, 1, args, COUNT(args) - is_backward, u->stream);
 }
 
 // Backward: x and out of the description are dx and dout.
