@@ -118,6 +118,7 @@ typedef enum op_keeper {
     OP_KEEP_CONV_PLANS,
     OP_KEEP_MATMUL_SUMS,
     OP_KEEP_FUSE_SCRATCH,
+    OP_KEEP_POOL_SCRATCH,
     OP_KEEP_COUNT
 } op_keeper;
 void *op_keep(kiln *k, op_keeper which, void *(*make)(kiln *k), void (*drop)(void *kept));

@@ -1,8 +1,10 @@
 // kiln_pool_forward and kiln_pool_backward: windows over the space of a tensor (ops/window.h), one
-// launch of kernel.c.
+// launch of kernel.c, or of the kernels for small windows (host_fixed.h).
 #include "kiln/ops.h"
 
 #include "ops/checks.h"
+#include "ops/pool/host_fixed.h"
+#include "ops/scratch.h"
 #include "ops/window.h"
 
 #define AXES "ops/pool/axes.def"
@@ -66,6 +68,36 @@ static kiln_status check(kiln *k, const char *call, const kiln_pool_desc *p, con
     return status;
 }
 
+// One window over all of the space: a reduction, whose rows may be many threads'.
+static bool is_global(const kiln_pool_desc *p, const op_window *w)
+{
+    bool is_all = !p->indices.buffer;
+    for (uint32_t d = 0; d < WINDOW_SPACE; d++)
+        is_all &= w->to_space[d] == 1 && w->from_space[d] &&
+                  (p->shape.is_adaptive ||
+                   (w->taps[d] == w->from_space[d] && w->dilation[d] == 1 && !w->pad[d]));
+    return is_all;
+}
+
+static kiln_status run_global(kiln *k, const kiln_pool_desc *p)
+{
+    kiln_reduce_desc d = {.op = p->shape.kind == KILN_POOL_MAX ? KILN_REDUCE_MAX : KILN_REDUCE_MEAN,
+                          .x = p->x,
+                          .out = p->out,
+                          .axes = ((uint32_t)1 << p->x.rank) - 4, // all but batch and channel
+                          .stream = p->stream};
+    uint64_t bytes = 0;
+    kiln_status status = kiln_reduce_workspace(k, &d, &bytes);
+    if (!status && bytes) {
+        kiln_buffer *own;
+        const op_scratch want = {OP_KEEP_POOL_SCRATCH, "kiln_pool_forward", KILN_U8, bytes, 0};
+        status = op_scratch_of(k, &want, p->stream, &own);
+        if (!status)
+            d.workspace = kiln_view_all(own);
+    }
+    return status ? status : kiln_reduce_forward(k, &d);
+}
+
 // Backward: x and out of the description are dx and dout.
 static kiln_status run(kiln *k, const char *call, kiln_pool_desc pool, bool is_b)
 {
@@ -89,6 +121,8 @@ static kiln_status run(kiln *k, const char *call, kiln_pool_desc pool, bool is_b
     w.channels = (uint32_t)to->sizes[1];
     uint32_t space = to->rank - 2, first = WINDOW_SPACE - space;
     memcpy(&w.taps[first], p->shape.size, space * sizeof *w.taps);
+    if (!is_b && is_global(p, &w))
+        return run_global(k, p);
     op_request r = {.program = &program};
     op_set(&r, T, op_type_float_axis(kiln_view_type(*to)));
     op_set(&r, MAX, is_max);
@@ -100,6 +134,10 @@ static kiln_status run(kiln *k, const char *call, kiln_pool_desc pool, bool is_b
         op_window_steps(&p->indices, w.other);
         op_set(&r, INDEX, kiln_view_type(p->indices) == KILN_I64);
     }
+    const pool_fixed_desc fixed = {
+        &r, &w, {from, to, has_indices ? &p->indices : NULL}, is_b, p->stream};
+    if (!p->shape.is_adaptive && pool_run_fixed(k, &fixed, &status))
+        return status;
     op_set(&r, SPACE, space);
     op_set(&r, LONG, w.count > INT32_MAX);
     op_set(&r, CHANNELS_LAST, w.to[1] == 1 || w.to[1] == -1);

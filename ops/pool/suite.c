@@ -2,6 +2,7 @@
 #include "ops/suite.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SHAPE(window, stride, dilation, before, after)                                             \
@@ -13,7 +14,8 @@ enum { // axis
     ROUND_UP = 4,
     ADAPTIVE = 8,
     LAST = 16, // memory has the channels as the last dimension
-    WIDE_INDEX = 32
+    WIDE_INDEX = 32,
+    NO_INDICES = 64
 };
 
 static const op_case cases[] = {
@@ -53,6 +55,11 @@ static void shape_of(const op_case *c, shape *s)
     }
 }
 
+static bool has_indices(const op_case *c)
+{
+    return !(c->axis & (AVERAGE | NO_INDICES));
+}
+
 static void set_sizes(const op_case *c, const uint64_t *sizes, op_tensor *t)
 {
     t->rank = c->rank;
@@ -66,8 +73,8 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
 {
     shape s;
     shape_of(c, &s);
-    out[0] = (op_tensor){
-        .name = "x", .type = type, .low = -2, .high = 2, .has_gradient = true, .tolerance = 16};
+    out[0] = (op_tensor){.name = "x", .type = type, .low = -2, .high = 2, .tolerance = 16};
+    out[0].has_gradient = !(c->axis & NO_INDICES);
     set_sizes(c, s.x, &out[0]);
     out[1] = out[0];
     out[1].name = "out";
@@ -78,7 +85,7 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     out[2].name = "indices";
     out[2].type = c->axis & WIDE_INDEX ? KILN_I64 : KILN_I32;
     out[2].is_constant = true;
-    return c->axis & AVERAGE ? 2 : 3;
+    return has_indices(c) ? 3 : 2;
 }
 
 static kiln_view permuted(const op_case *c, kiln_view v)
@@ -94,7 +101,7 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
     shape s;
     shape_of(c, &s);
     bool is_max = !(c->axis & AVERAGE);
-    uint32_t count = is_max ? 3 : 2;
+    uint32_t count = has_indices(c) ? 3 : 2;
     kiln_pool_shape p = {.kind = is_max ? KILN_POOL_MAX : KILN_POOL_AVERAGE,
                          .is_adaptive = c->axis & ADAPTIVE,
                          .counts_padding = c->axis & PADDING};
@@ -105,12 +112,14 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
         p.window.pad_before[n] = (uint32_t)s.before;
         p.window.pad_after[n] = (uint32_t)s.after;
     }
-    kiln_view indices = is_max ? permuted(c, views[2]) : (kiln_view){0};
+    kiln_view indices = has_indices(c) ? permuted(c, views[2]) : (kiln_view){0};
     if (pass == PASS_FORWARD)
         return kiln_pool_forward(k, &(kiln_pool_desc){.x = permuted(c, views[0]),
                                                       .out = permuted(c, views[1]),
                                                       .indices = indices,
                                                       .shape = p});
+    if (c->axis & NO_INDICES) // nor gradients
+        return KILN_OK;
     return kiln_pool_backward(k, &(kiln_pool_backward_desc){.dout = permuted(c, views[count + 1]),
                                                             .dx = permuted(c, views[count]),
                                                             .indices = indices,
@@ -193,9 +202,9 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
                     }
                 }
         size_t to = at(c, s.out, o);
-        values[1][to] = c->axis & AVERAGE ? sum / (double)count : largest;
-        if (!(c->axis & AVERAGE))
-            values[2][to] = (double)index;
+        values[1][to] = !(c->axis & AVERAGE) ? largest : count ? sum / (double)count : 0;
+        if (has_indices(c))
+            values[2][to] = index == UINT64_MAX ? -1 : (double)index;
     } while (next(s.out, o));
 }
 
@@ -214,8 +223,9 @@ static void describe(const op_case *c, char *out, size_t size)
     if (s.before || s.after)
         len += snprintf(out + len, size - (size_t)len, " pad %u+%u%s", (unsigned)s.before,
                         (unsigned)s.after, c->axis & PADDING ? " counted" : "");
-    snprintf(out + len, size - (size_t)len, "%s%s%s", s.dilation > 1 ? " dilated" : "",
-             c->axis & ROUND_UP ? " rounded up" : "", c->axis & LAST ? " channels last" : "");
+    snprintf(out + len, size - (size_t)len, "%s%s%s%s", s.dilation > 1 ? " dilated" : "",
+             c->axis & ROUND_UP ? " rounded up" : "", c->axis & LAST ? " channels last" : "",
+             c->axis & NO_INDICES ? " without indices" : "");
 }
 
 // For sizes drawn at random: the window fits.
@@ -240,6 +250,107 @@ static int refused(kiln *k, const kiln_pool_desc *d, const char *wanted)
     bool is_right = kiln_pool_forward(k, d) && strstr(kiln_last_error(k)->text, wanted);
     if (!is_right)
         printf("pool: '%s' was expected, not: %s\n", wanted, kiln_last_error(k)->text);
+    return !is_right;
+}
+
+// So many planes that a thread has several, forward and backward: each must have the bits that it
+// has alone.
+static int planes(kiln *k, kiln_pooling kind, bool is_last)
+{
+    enum {
+        SIDE = 24,
+        OUT = 12,
+        LARGE = SIDE * SIDE,
+        SMALL = OUT * OUT,
+        OWN = 8,
+        PLANES = 260 * OWN
+    };
+    kiln_buffer *x, *out, *indices, *dx;
+    kiln_status status = kiln_buffer_new(k, KILN_F32, PLANES * LARGE, &x);
+    status = status ? status : kiln_buffer_new(k, KILN_F32, PLANES * SMALL, &out);
+    status = status ? status : kiln_buffer_new(k, KILN_I32, PLANES * SMALL, &indices);
+    status = status ? status : kiln_buffer_new(k, KILN_F32, PLANES * LARGE, &dx);
+    float *numbers = malloc(sizeof(float) * PLANES * LARGE),
+          *alone = malloc(sizeof(float) * OWN * LARGE);
+    if (status || !numbers || !alone)
+        return 1;
+    for (uint32_t run = 0; run < 2; run++) { // few planes, then many with the same elements
+        uint32_t count = run ? PLANES : OWN;
+        kiln_view large = KILN_VIEW(x, 1, count, SIDE, SIDE),
+                  small = KILN_VIEW(out, 1, count, OUT, OUT);
+        if (is_last) {
+            const uint32_t order[] = {0, 3, 1, 2};
+            large = kiln_view_permute(KILN_VIEW(x, count / OWN, SIDE, SIDE, OWN), order);
+            small = kiln_view_permute(KILN_VIEW(out, count / OWN, OUT, OUT, OWN), order);
+        }
+        kiln_view places = small, gradient = large;
+        places.buffer = indices;
+        gradient.buffer = dx;
+        for (uint32_t n = 0; n < count * LARGE; n++)
+            numbers[n] = (float)((n % (OWN * LARGE)) * 2654435761u >> 20);
+        bool is_max = kind == KILN_POOL_MAX;
+        kiln_pool_desc d = {.x = large, .out = small, .shape = {.kind = kind, .size = {3, 3}}};
+        d.shape.window = (kiln_window){.stride = {2, 2}, .pad_before = {1, 1}, .pad_after = {1, 1}};
+        d.indices = is_max ? places : (kiln_view){0};
+        kiln_pool_backward_desc b = {
+            .dout = small, .dx = gradient, .indices = d.indices, .shape = d.shape};
+        if (kiln_write(x, 0, numbers, count * LARGE) || kiln_pool_forward(k, &d) ||
+            kiln_pool_backward(k, &b) || kiln_read(dx, 0, run ? numbers : alone, count * LARGE))
+            return 1;
+    }
+    int failed = 0;
+    for (uint32_t n = 0; n < PLANES * LARGE; n++)
+        failed |= memcmp(&numbers[n], &alone[n % (OWN * LARGE)], sizeof *numbers) != 0;
+    if (failed)
+        printf("pool: a plane among many has other bits than alone\n");
+    kiln_buffer_free(x);
+    kiln_buffer_free(out);
+    kiln_buffer_free(indices);
+    kiln_buffer_free(dx);
+    free(numbers);
+    free(alone);
+    return failed;
+}
+
+// Of equal elements the first one, of several NaN the first one, and minus infinity has a place.
+static int extremes(kiln *k)
+{
+    const float x[9] = {-INFINITY, -INFINITY, 5, -INFINITY, NAN, 5, 1, NAN, 2};
+    kiln_buffer *from = NULL, *to = NULL, *places = NULL;
+    int32_t index[9] = {0};
+    float out[9] = {0};
+    bool is_right = !kiln_buffer_new(k, KILN_F32, 9, &from) &&
+                    !kiln_buffer_new(k, KILN_F32, 9, &to) &&
+                    !kiln_buffer_new(k, KILN_I32, 9, &places) && !kiln_write(from, 0, x, 9);
+    kiln_pool_desc d = {.x = KILN_VIEW(from, 1, 1, 3, 3),
+                        .out = KILN_VIEW(to, 1, 1, 3, 3),
+                        .indices = KILN_VIEW(places, 1, 1, 3, 3),
+                        .shape = {.size = {2, 2}, .window = {.stride = {1, 1}}}};
+    d.shape.window.pad_before[0] = d.shape.window.pad_before[1] = 1;
+    is_right = is_right && !kiln_pool_forward(k, &d);
+    is_right = is_right && !kiln_read(places, 0, index, 9) && !kiln_read(to, 0, out, 9);
+    for (uint32_t n = 0; n < 9 && is_right; n++) {
+        int32_t first = -1; // the reference, in the order of the window
+        for (int32_t i = (int32_t)(n / 3) - 1; i <= (int32_t)(n / 3); i++)
+            for (int32_t j = (int32_t)(n % 3) - 1; j <= (int32_t)(n % 3); j++) {
+                int32_t at = i * 3 + j;
+                bool is_there = i >= 0 && j >= 0;
+                if (is_there &&
+                    (first < 0 || x[at] > x[first] || (isnan(x[at]) && !isnan(x[first]))))
+                    first = at;
+            }
+        is_right = index[n] == first && memcmp(&out[n], &x[first], sizeof *out) == 0;
+    }
+    d.indices = (kiln_view){0};
+    float alone[9] = {0};
+    is_right = is_right && !kiln_pool_forward(k, &d) && !kiln_read(to, 0, alone, 9);
+    for (uint32_t n = 0; n < 9 && is_right; n++)
+        is_right = isnan(out[n]) ? isnan(alone[n]) : out[n] == alone[n];
+    if (!is_right)
+        printf("pool: a window with equal elements, NaN or infinity is wrong\n");
+    kiln_buffer_free(from);
+    kiln_buffer_free(to);
+    kiln_buffer_free(places);
     return !is_right;
 }
 
@@ -270,6 +381,9 @@ static int more(kiln *k, int *passed)
     bool is_right =
         kiln_pool_backward(k, &back) && strstr(kiln_last_error(k)->text, "'indices' is missing");
     failed += !is_right;
+    failed += extremes(k);
+    for (uint32_t n = 0; n < 4; n++)
+        failed += planes(k, n & 1 ? KILN_POOL_MAX : KILN_POOL_AVERAGE, n & 2);
     *passed += !failed;
     kiln_buffer_free(b);
     return failed;
