@@ -221,7 +221,7 @@ def host_files(files):
 
 def kernel_hashes(ops):
     """of all that decides what the GPU does: the kernels of the ops and what they include, and the host code that chooses and launches"""
-    shared = {f'include/kiln/{name}.h' for name in ('activate', 'moved', 'narrow', 'nest', 'overlap', 'pack', 'played', 'rows', 'smooth', 'window')}
+    shared = {f'include/kiln/{name}.h' for name in ('activate', 'moved', 'narrow', 'nest', 'overlap', 'pack', 'played', 'rows', 'smooth', 'turns', 'window')}
     own = {file for op in ops for file in glob.glob(f'ops/{op}/*.[ch]') if not re.match(r'(suite|test)', os.path.basename(file))}
     names = sorted(own | shared | host_files(own))
     return {name: hashlib.sha256(open(name, 'rb').read()).hexdigest() for name in names}

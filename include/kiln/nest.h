@@ -28,13 +28,6 @@ struct nest {
                [NEST_LOOPS]; // in packs where the innermost dimension is DENSE, else in elements
 };
 
-// Steps of the outermost loop that a thread takes itself: sizes[0] is how far they are apart, and
-// where the first one is.
-struct nest_turns {
-    u64 count;    // steps of all threads
-    i64 steps[2]; // from one of a thread's steps to the next: of what is read, of what is written
-};
-
 // The index of number `at` in the loops 0 … loops - 1, the last one fastest.
 static inline void nest_find(const struct nest *n, u32 loops, u64 at, u64 index[8])
 {

@@ -1,6 +1,7 @@
 // Which elements along an axis belong together, of the forward and the backward kernel: output i has
 // input pad_source(i), input j is in outputs pad_target(j, 0 …).
 #include <kiln/nest.h>
+#include <kiln/turns.h>
 
 enum { CONSTANT, REFLECT, EDGE, CIRCULAR, NEAREST };
 #ifndef MODE

@@ -9,6 +9,7 @@ tune(CHANNELS_LAST, 0, 1);
 #define NEST_LONG 0
 #define NEST_OF   3
 #include <kiln/nest.h>
+#include <kiln/turns.h>
 KERNEL_OVERLAPS
 
 #ifndef T

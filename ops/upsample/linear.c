@@ -12,6 +12,7 @@ tune(LONG, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
+#include <kiln/turns.h>
 KERNEL_OVERLAPS
 enum { READ, WRITTEN, FIRST, THREADS = 256, PER = 4, CORNER_COUNT = 1 << AXES }; // FIRST: the indices along the axes
 #define N pack_number(T)
