@@ -122,9 +122,7 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
     }
     op_packs packs, wide;
     op_nest_pack(&nest, walked, &packs);
-    uint32_t bytes = (uint32_t)kiln_type_size(type),
-             most = is_plain(&lines[0]) && count > 1 ? 4 : 16;
-    nest.widest = p->is_backward || bytes > most ? 1 : most / bytes;
+    nest.widest = p->is_backward ? 1 : 16 / (uint32_t)kiln_type_size(type);
     op_nest_pack(&nest, walked, &wide);
     bool is_single = wide.width > packs.width; // what is read is no pack, what is written is one
     packs = is_single ? wide : packs;
