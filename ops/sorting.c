@@ -1,7 +1,7 @@
-// Launches of sorts (sorting.h), over the kernels of ops/sort. Short rows are sorted in shared
-// memory in one launch (short.c). Long ones in passes of three launches, eight bits of the keys
-// each (count.c, digits.c, scatter.c); of few wanted results each tile keeps its own, until one
-// tile is left (select.c).
+// Launches of sorts (sorting.h), over the kernels of ops/sort. Short rows are sorted in one launch,
+// in registers (warp.c) or in shared memory (short.c). Long ones in passes of three launches, eight
+// bits of the keys each (count.c, digits.c, scatter.c); of few wanted results each tile keeps its
+// own, until one tile is left (select.c).
 #include "ops/sorting.h"
 
 #include "ops/checks.h"
@@ -11,6 +11,7 @@
 #define AXES "ops/sort/axes.def"
 #include "ops/axes.h"
 static const op_program short_rows = OP_PROGRAM("ops/sort/short.c", "sort_short"),
+                        warp_rows = OP_PROGRAM("ops/sort/warp.c", "sort_warp_rows"),
                         count = OP_PROGRAM("ops/sort/count.c", "sort_count"),
                         digits = OP_PROGRAM("ops/sort/digits.c", "sort_digits"),
                         scatter = OP_PROGRAM("ops/sort/scatter.c", "sort_scatter"),
@@ -18,7 +19,7 @@ static const op_program short_rows = OP_PROGRAM("ops/sort/short.c", "sort_short"
                         backward = OP_PROGRAM("ops/sort/backward.c", "sort_backward");
 
 enum { AT_OUT, AT_INDEX, AT_VALUE, AT_TO_VALUE, AT_X, VIEWS }; // as in key.h
-enum { DIGITS = 256, FEW = 1024, THREADS = 256 };
+enum { DIGITS = 256, FEW = 1024, THREADS = 256, MANY = 512 };
 
 // Unsigned, of that size.
 static kiln_type bits_type(size_t size)
@@ -107,10 +108,14 @@ static kiln_status sort_short(kiln *k, const op_sorting *j)
         length *= 2;
     ends e = ends_of(j);
     kiln_arg args[7] = {kiln_arg_view(j->x), e.out, e.index, e.value, e.to_value};
-    op_request r = {.program = &short_rows};
+    // A block sorts a row sooner than a warp: where there are few rows, that counts on a GPU.
+    const kiln_device_info *info;
+    bool is_many = !op_device(k, &info) && (info->caps.is_host || j->lines.rows >= MANY);
+    bool is_warp = is_many && length >= 64 && kiln_type_size(j->key) <= 4;
+    uint64_t together = is_warp ? 1 + (length <= 1024) : length > 512 ? 1 : 512 / length;
+    op_request r = {.program = is_warp ? &warp_rows : &short_rows};
     op_set(&r, LENGTH, length);
-    return launch(k, j, &r, args, COUNT(args), 5,
-                  op_ceil_div(j->lines.rows, length > 512 ? 1 : 512 / length));
+    return launch(k, j, &r, args, COUNT(args), 5, op_ceil_div(j->lines.rows, together));
 }
 
 static kiln_status sort_long(kiln *k, op_sorting *j, bool is_dry)

@@ -194,9 +194,10 @@ static bool is_ordered(kiln *k, size_t count, bool is_descending)
 
 static int more(kiln *k, int *passed)
 {
+    static const size_t counts[] = {30, 100, 1000, 2000, 5000};
     int failed = 0;
-    for (int n = 0; n < 4; n++) {
-        bool is_right = is_ordered(k, n < 2 ? 100 : 5000, n % 2);
+    for (int n = 0; n < 10; n++) {
+        bool is_right = is_ordered(k, counts[n / 2], n % 2);
         if (!is_right)
             printf("sort: special numbers are out of order (%d)\n", n);
         *passed += is_right;
