@@ -16,7 +16,7 @@ static const op_program forward = OP_PROGRAM("ops/cross_entropy/forward.c", "cro
                         total = OP_PROGRAM("ops/cross_entropy/total.c", "cross_entropy_total");
 
 enum { AT_CLASS, AT_LOSS, AT_LSE, AT_DX, AT_X, VIEWS }; // as in row.h
-enum { PER = 4, BLOCK = 256, PART = 8192, PARTS = 1024, FEW = 1 << 16 };
+enum { AIM = 32, MOST = 256, BLOCK = 256, PART = 8192, PARTS = 1024, FEW = 1 << 16 };
 
 typedef struct job {
     const kiln_cross_entropy_desc *d;
@@ -107,8 +107,9 @@ static void make_job(const kiln_cross_entropy_desc *d, kiln_view loss, kiln_view
     uint64_t packs = op_ceil_div(classes, j->width);
     j->lanes = is_across || packs <= 2 ? 1 : 32;
     if (j->lanes == 32 && packs > 64) {
-        uint64_t wanted = op_ceil_div(packs, PER);
-        for (j->lanes = 64; j->lanes < 1024 && j->lanes < wanted;)
+        // Some blocks load while others add up what their threads have.
+        uint64_t wanted = op_ceil_div(packs, AIM);
+        for (j->lanes = 64; j->lanes < MOST && j->lanes < wanted;)
             j->lanes *= 2;
         while (j->lanes < 1024 && j->lanes < packs && j->lines.rows * j->lanes < FEW)
             j->lanes *= 2;

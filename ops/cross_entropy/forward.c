@@ -3,31 +3,52 @@
 // own is 1 and each 0 without label smoothing. A row is read once: every thread keeps the largest logit so far and the sum
 // of the others relative to it.
 #include "row.h"
+#include <kiln/smooth.h>
 KERNEL_OVERLAPS
 
-enum { PER = V == 8 ? 2 : 4 }; // packs that a thread loads at once
+enum { PER = V == 8 ? 2 : 4, GROUP = PER * V }; // packs and logits that a thread takes at once
 
 // Largest logit, sum of exp(x - it), sums of w * x and of w.
 struct sums {
     f32 largest, sum, weighted, weights;
 };
 
+// A number from which the logits are subtracted: that of nothing but -inf is 0.
 static inline f32 base_of(f32 largest)
 {
-    return isfinite(largest) ? largest : 0.0f;
+    return largest == -INFINITY ? 0.0f : min(largest, 3.40282347e38f);
 }
 
-// Takes `count` logits of the classes from `class` on.
-static inline void take(struct sums *s, const f32 *v, const u32 count, u64 class, const f32 *weight, const struct options *o)
+// sum + exp(x) for x up to 0; exp is 0 below -87.7. A NaN stays. The relative error is 2^-21 and what one rounding of x * log2(e) makes
+// of it, |x| * 2^-25: in a sum beside exp(0), the larger it is the less it counts.
+static inline f32 add_exp(f32 sum, f32 x)
+{
+    x = x < -87.9f ? -87.9f : x;
+    f32 t = fma(x, 1.44269504f, SMOOTH_ROUND), r = fma(x, 1.44269504f, SMOOTH_ROUND - t);
+    return fma(smooth_power(r), smooth_scale(t), sum);
+}
+
+// Takes `count` logits.
+static inline void take(struct sums *s, const f32 *v, const u32 count)
 {
     f32 largest = s->largest, part = 0;
     EACH(i, count)
         largest = max(largest, v[i]);
     f32 base = base_of(largest);
     EACH(i, count)
-        part += exp(v[i] - base);
-    s->sum = (s->largest == -INFINITY ? s->sum : s->sum * exp(base_of(s->largest) - base)) + part;
+        part = add_exp(part, v[i] - base);
+    if (largest == INFINITY) { // above 0 there is no exp
+        part = 0;
+        EACH(i, count)
+            part += v[i] == INFINITY || v[i] != v[i] ? v[i] : 0.0f;
+    }
+    s->sum = fma(s->sum, add_exp(0, min(s->largest, base) - base), part);
     s->largest = largest;
+}
+
+// The sums that label smoothing needs, of `count` logits of the classes from `class` on.
+static inline void take_all(struct sums *s, const f32 *v, const u32 count, u64 class, const f32 *weight, const struct options *o)
+{
 #ifdef SMOOTH
     f32 weighted = 0, weights = 0;
     EACH(i, count) {
@@ -55,26 +76,31 @@ kernel block(THREADS) void cross_entropy(const T *restrict x, const TARGET *rest
     i64 first = nest_place(&n, RANK, index, AT_X);
     struct span span = span_of(first, o.classes);
     struct sums s = {-INFINITY, 0, 0, 0};
-    f32 v[PER][V];
+    f32 v[GROUP];
     for (; at + (PER - 1) * LANES < span.packs; at += PER * LANES) {
         EACH(p, PER)
-            load(v[p], x, first, &span, at + p * LANES, o.step);
+            load(v + p * V, x, first, &span, at + p * LANES, o.step);
+        take(&s, v, GROUP);
         EACH(p, PER)
-            take(&s, v[p], V, span.head + (at + p * LANES) * V, weight, &o);
+            take_all(&s, v + p * V, V, span.head + (at + p * LANES) * V, weight, &o);
     }
-    EACH(p, PER)
-        if (at + p * LANES < span.packs)
-            load(v[p], x, first, &span, at + p * LANES, o.step);
-    EACH(p, PER)
-        if (at + p * LANES < span.packs)
-            take(&s, v[p], V, span.head + (at + p * LANES) * V, weight, &o);
+    if (at < span.packs) {
+        EACH(i, GROUP)
+            v[i] = -INFINITY;
+        EACH(p, PER)
+            if (at + p * LANES < span.packs) {
+                load(v + p * V, x, first, &span, at + p * LANES, o.step);
+                take_all(&s, v + p * V, V, span.head + (at + p * LANES) * V, weight, &o);
+            }
+        take(&s, v, GROUP);
+    }
     for (u64 i = lane_of_row(); i < o.classes - span.packs * V; i += LANES) {
         u64 c = single_class(&span, i);
-        v[0][0] = pack_get(T, x[first + (i64)c * o.step]);
-        take(&s, v[0], 1, c, weight, &o);
+        v[0] = pack_get(T, x[first + (i64)c * o.step]);
+        take(&s, v, 1);
+        take_all(&s, v, 1, c, weight, &o);
     }
-    f32 largest = row_max(s.largest), base = base_of(largest);
-    f32 sum = row_sum(s.largest == -INFINITY ? s.sum : s.sum * exp(base_of(s.largest) - base)), smooth = 0;
+    f32 base = base_of(row_max(s.largest)), sum = row_sum(s.sum * add_exp(0, min(s.largest, base) - base)), smooth = 0;
     f32 log_sum = base + log(sum);
 #ifdef SMOOTH
 #    ifdef WEIGHT
