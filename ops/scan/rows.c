@@ -4,11 +4,13 @@
 //
 // A long row is cut into parts. A first launch (TOTALS) leaves the value of each part in `work`, [rows][parts]; the second
 // one (CARRY) begins each part with those of the parts before. The order follows from the launch alone.
+//
+// With WHOLE a row is one tile and whole packs: there is no loop and no access to single elements.
 #include "step.h"
 KERNEL_OVERLAPS
 
-tune(LANES, 256, 32);
-enum { THREADS = 256, WARPS = LANES / 32, TOGETHER = THREADS / LANES, TILE = PER * LANES };
+tune(LANES, 256, 32, 64, 128);
+enum { THREADS = LANES == 32 ? 256 : LANES, WARPS = LANES / 32, TOGETHER = THREADS / LANES, TILE = PER * LANES };
 
 // Number of the value x of this lane and those of all lanes below.
 static inline acc scan_warp(acc x)
@@ -28,9 +30,17 @@ static inline acc scan_warp(acc x)
 #    define PLACE(element, count) (element)
 #endif
 
+#ifdef WHOLE
+enum { IS_WHOLE = 1 };
+#    define EACH_TILE(from, end) if (from < end)
+#else
+enum { IS_WHOLE = 0 };
+#    define EACH_TILE(from, end) for (; from < end; from += TILE)
+#endif
+
 static inline void load(acc v[V], const T *x, i64 first, u64 pack, const struct row *r)
 {
-    if (V > 1 && (pack + 1) * V <= r->count) {
+    if (IS_WHOLE || (V > 1 && (pack + 1) * V <= r->count)) {
         pack_number(T) n[V];
         pack_load(T, V, n, x, (u64)(first / V + (i64)(PLACE(pack * V, r->count) / V)));
         EACH(i, V)
@@ -45,7 +55,7 @@ static inline void load(acc v[V], const T *x, i64 first, u64 pack, const struct 
 
 static inline void store(OUT *to, i64 first, u64 pack, const struct row *r, const acc v[V])
 {
-    if (V > 1 && (pack + 1) * V <= r->count) {
+    if (IS_WHOLE || (V > 1 && (pack + 1) * V <= r->count)) {
         pack_number(OUT) n[V];
         EACH(i, V)
             n[i] = (pack_number(OUT))v[PLACE(i, V)];
@@ -86,10 +96,15 @@ kernel block(THREADS) max_registers(64) void scan_rows(const T *ALONE x, OUT *AL
         carry = step(carry, of_parts[w]);
 #endif
     u64 packs = (r.count + V - 1) / V, from = part * r.part, end = min(from + r.part, packs);
-    for (; from < end; from += TILE) {
+    EACH_TILE(from, end) {
         acc v[PER][V], before[PER];
-        EACH(p, PER)
-            load(v[p], x, first, from + p * LANES + my_lane, &r);
+        EACH(p, PER) {
+            if (IS_WHOLE)
+                EACH(i, V)
+                    v[p][i] = EMPTY;
+            if (!IS_WHOLE || from + p * LANES + my_lane < packs)
+                load(v[p], x, first, from + p * LANES + my_lane, &r);
+        }
         EACH(p, PER) {
             EACH(i, V - 1)
                 v[p][i + 1] = step(v[p][i], v[p][i + 1]);
@@ -104,7 +119,18 @@ kernel block(THREADS) max_registers(64) void scan_rows(const T *ALONE x, OUT *AL
                 of_warps[turn][p * WARPS + my_warp] = all;
             }
         }
-        if (LANES > 32) {
+        if (LANES > 32 && PER * WARPS <= 8) { // few values: one after the other is faster than a tree
+            barrier();
+            acc below = carry;
+            EACH(w, PER * WARPS) {
+                EACH(p, PER)
+                    if (w == p * WARPS + my_warp)
+                        before[p] = step(below, before[p]);
+                below = step(below, of_warps[turn][w]);
+            }
+            carry = below;
+            turn = 1 - turn;
+        } else if (LANES > 32) {
             barrier();
             acc all = scan_warp(lane() < PER * WARPS ? of_warps[turn][lane()] : EMPTY);
             EACH(p, PER) {

@@ -25,7 +25,7 @@ enum {
 typedef struct plan {
     kiln_type type, out, acc;
     op_lines lines; // of columns: in packs
-    bool is_columns;
+    bool is_columns, is_whole;
     uint32_t width, lanes, per;
     uint64_t parts, bytes;
     struct { // `struct row` of the kernels
@@ -52,7 +52,7 @@ static bool is_possible(const plan *p, const kiln_view *views, uint32_t width, b
 
 static void make_plan(const kiln_view *views, uint32_t axis, bool is_reverse, plan *p)
 {
-    *p = (plan){.type = kiln_view_type(views[X]), .out = kiln_view_type(views[TO])};
+    *p = (plan){.type = kiln_view_type(views[X]), .out = kiln_view_type(views[TO]), .parts = 1};
     p->acc = op_type_of_sums(p->type);
     p->row.count = views[X].sizes[axis];
     p->row.x_step = kiln_view_stride(views[X], axis);
@@ -65,7 +65,6 @@ static void make_plan(const kiln_view *views, uint32_t axis, bool is_reverse, pl
     p->width = 8;
     while (p->width > 1 && !is_possible(p, views, p->width, is_reverse))
         p->width /= 2;
-    p->parts = 1;
     if (p->is_columns) {
         op_nest_widen(&p->lines.nest, p->width);
         uint64_t columns = p->lines.rows / p->width;
@@ -78,13 +77,15 @@ static void make_plan(const kiln_view *views, uint32_t axis, bool is_reverse, pl
         p->parts = op_ceil_div(p->row.count, p->row.part);
     } else {
         uint64_t packs = op_ceil_div(p->row.count, p->width), most = p->width == 8 ? 2 : 4;
-        p->lanes = packs <= 256 && p->lines.rows >= BLOCKS ? 32 : packs <= 32 ? 32 : THREADS;
+        bool is_warp = packs <= (p->lines.rows < BLOCKS ? 32 : 256);
+        p->lanes = is_warp ? 32 : packs > 128 ? THREADS : packs > 64 ? 128 : 64;
         p->per = packs > p->lanes ? (uint32_t)most : 1;
         uint64_t tile = (uint64_t)p->lanes * p->per;
         if (p->lanes == THREADS && p->lines.rows < BLOCKS / 2 && packs > 2 * tile)
             p->parts = op_min(op_ceil_div(packs, 2 * tile), BLOCKS / p->lines.rows);
         p->row.part = op_ceil_div(op_ceil_div(packs, p->parts), tile) * tile;
         p->parts = op_ceil_div(packs, p->row.part);
+        p->is_whole = p->row.count % p->width == 0 && p->width > 1 && packs <= tile;
     }
     p->bytes = p->parts > 1 ? p->lines.rows * p->parts * 8 : 0;
 }
@@ -104,17 +105,17 @@ static kiln_status launch(kiln *k, const plan *p, const kiln_scan_desc *d, const
     op_set(&r, PER, p->per);
     if (!p->is_columns)
         op_set(&r, LANES, p->lanes);
+    op_set(&r, WHOLE, p->is_whole);
     op_walk_set_loops(&r, &packs);
     op_set(&r, EXCLUSIVE, d->is_exclusive);
     op_set(&r, REVERSE, d->is_reverse);
     op_set(&r, TOTALS, is_first);
     op_set(&r, CARRY, p->parts > 1 && !is_first);
     op_set(&r, IN_PLACE, is_in_place);
-    kiln_view none = {.buffer = NULL}; // not used without parts
     const kiln_arg args[] = {kiln_arg_view(d->x), kiln_arg_view(d->out),
-                             op_launch_view(p->parts > 1 ? *words : none, d->out, KILN_U64),
-                             op_walk_arg(&packs), kiln_arg_struct(&p->row, sizeof p->row)};
-    uint32_t together = p->is_columns ? THREADS : THREADS / p->lanes;
+                             op_launch_view(*words, d->out, KILN_U64), op_walk_arg(&packs),
+                             kiln_arg_struct(&p->row, sizeof p->row)};
+    uint32_t together = p->is_columns ? THREADS : p->lanes == 32 ? THREADS / 32 : 1;
     return op_lines_launch(k, &p->lines,
                            (op_launch_desc){.request = &r,
                                             .blocks = op_ceil_div(packs.argument.packs, together),
@@ -162,12 +163,11 @@ kiln_status kiln_scan_workspace(kiln *k, const kiln_scan_desc *d, uint64_t *byte
 {
     const char *call = "kiln_scan_workspace";
     plan p;
-    bool is_in_place;
     kiln_status status = op_begin(k, call, d);
     if (!status && !bytes)
         status = op_refuse(k, call, "'bytes' is NULL");
     if (!status)
-        status = begin(k, call, d, false, &p, &is_in_place);
+        status = begin(k, call, d, false, &p, NULL);
     if (!status)
         *bytes = p.bytes;
     return status;
