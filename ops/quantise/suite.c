@@ -71,10 +71,53 @@ static void describe(const op_case *c, char *out, size_t size)
              c->option & ROWS ? " rows" : "");
 }
 
+// Quotients near ties, and numbers and scales that are special: as a division gives them.
+static int more(kiln *k, int *passed)
+{
+    enum { SCALES = 16, COLUMNS = 512 };
+    static const float scales[SCALES] = {0.1f,   -0.3f,    1,         3,     7e-3f,   1e-44f,
+                                         1e-38f, 1e-20f,   1e20f,     3e38f, -1e-30f, 0,
+                                         -0.0f,  INFINITY, -INFINITY, NAN};
+    static const float some[] = {0,      -0.0f,   INFINITY, -INFINITY, NAN,
+                                 1e-45f, -1e-45f, 3e38f,    -3e38f};
+    enum { SOME = sizeof some / sizeof *some };
+    static float x[SCALES * COLUMNS];
+    static int8_t out[SCALES * COLUMNS];
+    kiln_buffer *from = NULL, *scale = NULL, *to = NULL;
+    for (int i = 0; i < SCALES * COLUMNS; i++) {
+        int column = i % COLUMNS;
+        float tie = ((float)(column / 3) - 83.5f) * scales[i / COLUMNS]; // and its neighbours
+        float next = nextafterf(tie, column % 3 ? INFINITY : -INFINITY);
+        x[i] = column < SOME ? some[column] : column % 3 == 1 ? tie : next;
+    }
+    bool is_right =
+        !kiln_buffer_new(k, KILN_F32, SCALES * COLUMNS, &from) &&
+        !kiln_write(from, 0, x, SCALES * COLUMNS) &&
+        !kiln_buffer_new(k, KILN_F32, SCALES, &scale) && !kiln_write(scale, 0, scales, SCALES) &&
+        !kiln_buffer_new(k, KILN_I8, SCALES * COLUMNS, &to) &&
+        !kiln_quantise(k, &(kiln_quantise_desc){.x = KILN_VIEW(from, SCALES, COLUMNS),
+                                                .scale = KILN_VIEW(scale, SCALES, 1),
+                                                .out = KILN_VIEW(to, SCALES, COLUMNS)}) &&
+        !kiln_read(to, 0, out, SCALES * COLUMNS);
+    for (int i = 0; i < SCALES * COLUMNS && is_right; i++) {
+        float quotient = x[i] / scales[i / COLUMNS]; // of a NaN the least
+        float want = isnan(quotient) ? -128 : fminf(fmaxf(rintf(quotient), -128), 127);
+        is_right = (float)out[i] == want;
+        if (!is_right)
+            printf("quantise: %a / %a is %d\n", (double)x[i], (double)scales[i / COLUMNS], out[i]);
+    }
+    kiln_buffer_free(from);
+    kiln_buffer_free(scale);
+    kiln_buffer_free(to);
+    *passed += is_right;
+    return !is_right;
+}
+
 const op_suite op_suite_quantise = {.name = "quantise",
                                     .cases = cases,
                                     .case_count = sizeof cases / sizeof *cases,
                                     .tensors = tensors,
                                     .call = call,
                                     .reference = reference,
-                                    .describe = describe};
+                                    .describe = describe,
+                                    .more = more};
