@@ -106,6 +106,9 @@ static void plan_rows(reduce_plan *p, uint64_t packs)
     uint64_t lanes = power_of_two(op_min(packs, 32)), parts = 1;
     while (p->results * lanes > FEW && lanes > 1 && op_ceil_div(packs, lanes / 2) <= PER)
         lanes /= 2;
+    // Of rows of a whole line two threads would touch too many lines at once.
+    if (packs == 8 && lanes == 2 && p->width == 4)
+        lanes = 4;
     bool is_long = packs > 256 || (packs > 128 && p->results < 8192);
     if (is_long || (packs > 32 && p->results < 4096)) {
         lanes = op_min(power_of_two(op_ceil_div(packs, PER)), 512);
