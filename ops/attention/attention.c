@@ -457,6 +457,7 @@ static bool has_few_queries(const attention *a)
 typedef struct decode_plan {
     uint32_t tiles, parts, stages; // tiles of rows of a head, parts of its keys, stages of a warp
     uint64_t units;                // tiles of all heads
+    uint32_t shares;               // blocks with equal shares of all keys; 0: parts of each head
 } decode_plan;
 
 // The most stages of decode.c up to `wanted` that fit into shared memory: a tile of rows, and for
@@ -493,21 +494,56 @@ static double fill_places(const attention *a, uint64_t places, decode_plan *p)
     return best;
 }
 
+// Equal shares of the keys of all heads, which follow each other, for so many blocks: more even
+// than parts of each head, but most blocks have the end of one head and the start of the next.
+static bool can_share(const attention *a, uint64_t places, decode_plan *p)
+{
+    enum { LEAST = 4, WIDEST = 128 }; // groups of a share; columns that leave registers for more
+    uint64_t groups = ceil_div(a->keys, DECODE_GROUP), all = p->units * groups;
+    if (a->head_dim > WIDEST || a->is_masked || p->units > DECODE_TICKETS || all < places * LEAST ||
+        all > INT32_MAX)
+        return false;
+    p->shares = (uint32_t)places;
+    p->parts = (uint32_t)((groups - 1) / (all / places) + 2); // shares that a head has a piece of
+    return p->parts <= DECODE_PARTS;
+}
+
+// Groups of keys that a multiprocessor has one after the other, at most, with so many blocks beside
+// each other.
+static uint64_t most_groups(const attention *a, uint64_t multiprocessors, uint32_t beside,
+                            const decode_plan *p)
+{
+    enum { CUT = 4 }; // what a block loses between two heads; fitted to times of an H200
+    uint64_t groups = ceil_div(a->keys, DECODE_GROUP), places = multiprocessors * beside;
+    if (p->shares)
+        return ((p->units * groups + places - 1) / places + CUT) * beside;
+    return (p->units * p->parts + places - 1) / places * ceil_div((uint32_t)groups, p->parts) *
+           beside;
+}
+
 // Much of K and V is under way, as shared memory holds it: one block a multiprocessor with a deep
 // ring, or two with half of it each, where that fills the device better. Of up to 64 columns only
-// few heads have one.
-static decode_plan plan_decode(const attention *a, uint32_t multiprocessors)
+// few heads have one. Shares take two: one multiplies while the other begins its next head. Lengths
+// may be far below the keys that there is room for: a head's parts are of its length, shares are
+// not.
+static decode_plan plan_decode(const attention *a, bool has_lengths, uint32_t multiprocessors)
 {
-    enum { FEW = 8 }; // multiprocessors of a head
+    enum { FEW = 8, LEAST_GAIN = 10 }; // multiprocessors of a head; shares gain a tenth, or more
     decode_plan p = {.tiles = ceil_div((uint32_t)shared_rows(a), DECODE_ROWS)}, two = p;
     p.units = two.units = (uint64_t)a->batch * a->kv_heads * p.tiles;
     p.stages = decode_stages(a, a->head_dim <= 64 ? 8 : 6);
     two.stages = decode_stages(a, a->head_dim <= 64 ? 6 : 3);
-    double alone = fill_places(a, multiprocessors, &p),
-           beside = fill_places(a, (uint64_t)multiprocessors * 2, &two);
+    decode_plan shared = two;
+    uint64_t places = (uint64_t)multiprocessors * 2;
+    double alone = fill_places(a, multiprocessors, &p), both = fill_places(a, places, &two);
     bool is_alone = a->head_dim > 128 || p.units * FEW <= multiprocessors ||
-                    (a->head_dim > 64 && alone > 0 && alone >= beside - 0.01);
-    return is_alone ? p : two;
+                    (a->head_dim > 64 && alone > 0 && alone >= both - 0.01);
+    if (!is_alone)
+        p = two;
+    if (has_lengths || !can_share(a, places, &shared))
+        return p;
+    uint64_t usual = most_groups(a, multiprocessors, is_alone ? 1 : 2, &p);
+    return most_groups(a, multiprocessors, 2, &shared) < usual - usual / LEAST_GAIN ? shared : p;
 }
 
 // Adds what the blocks that share keys leave for each other.
@@ -542,23 +578,31 @@ static kiln_status run_decode(const job *j)
     op_request r = {.program = &decode};
     kiln_arg args[TENSORS + 7 + MASK_ARGS];
     size_t count = add_cache(j, &r, args, add_views(j, Q, args, 0));
-    decode_plan p = plan_decode(a, device->multiprocessors);
+    decode_plan p = plan_decode(a, j->desc->lengths.buffer != NULL, device->multiprocessors);
     set_common(j, &r);
     op_set(&r, ANY_HD, a->head_dim);
     op_set(&r, STAGES, p.stages);
     op_set(&r, PARTS, p.parts > 1);
+    op_set(&r, SHARES, p.shares > 0);
     if (p.parts > 1)
         status = add_parts(j, &p, args, &count);
     if (status)
         return status;
     const struct { // as in decode.c
-        uint32_t heads, kv_heads, queries, keys, row_tiles, parts, pages, page_size, table;
+        uint32_t heads, kv_heads, queries, keys, row_tiles, parts, units, pages, page_size, table;
         float scale;
-    } s = {a->heads,        a->kv_heads,
-           a->queries,      a->keys,
-           p.tiles,         p.parts,
-           a->pages,        a->page_size,
-           table_stride(j), a->scale * 1.44269504f * scale_of(j->desc->k_scale)};
+    } s = {.heads = a->heads,
+           .kv_heads = a->kv_heads,
+           .queries = a->queries,
+           .keys = a->keys,
+           .row_tiles = p.tiles,
+           .parts = p.parts,
+           .units = (uint32_t)p.units,
+           .pages = a->pages,
+           .page_size = a->page_size,
+           .table = table_stride(j),
+           .scale = a->scale * 1.44269504f * scale_of(j->desc->k_scale)};
+    uint32_t blocks = p.shares ? p.shares : (uint32_t)p.units * p.parts;
     row_strides by[TENSORS] = {{0, 0, 0}};
     for (size_t n = 0; n < j->count; n++)
         by[n] = attention_row_strides(j->tensors[n].view);
@@ -569,7 +613,7 @@ static kiln_status run_decode(const job *j)
     status = op_kernel_get(a->k, &r, &kernel);
     if (status)
         return status;
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)p.units * p.parts},
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {blocks},
                                                            .shared_bytes = kernel->shared_bytes,
                                                            .args = args,
                                                            .arg_count = count,

@@ -4,7 +4,8 @@
 // warps reads every WARPS-th group of 16 keys through a ring of shared memory of its own, so that no warp waits for
 // another, and multiplies with mma. At the end the results of warps are added, weighted by their largest scores, in a
 // fixed order. With PARTS several blocks have a part of the keys each: they leave their results in memory, and the one
-// that comes last adds them up, in the order of the keys. No block waits for another.
+// that comes last adds them up, in the order of the keys. No block waits for another. SHARES: the groups of keys of all
+// heads are one line, of which every block has an equal share: the end of one head and the start of the next.
 //
 // Rows start at multiples of 16 bytes; HD is a multiple of 8. LENGTHS: each batch has its own number of keys.
 // PAGED: keys are in pages, and a table says which page has the keys of a batch. MASK and what comes with it, without
@@ -78,7 +79,8 @@ typedef struct strides { // in elements
 typedef struct shape {
     u32 heads, kv_heads, queries, keys;
     u32 row_tiles;               // of 16 rows
-    u32 parts;                   // blocks that share the keys of a tile of rows
+    u32 parts;                   // blocks that share the keys of a tile of rows; SHARES: at most
+    u32 units;                   // tiles of rows of all heads
     u32 pages, page_size, table; // how many there are; their keys; page numbers of a batch in the table
     f32 scale;                   // times the logarithm of e to base 2
 } shape;
@@ -403,15 +405,77 @@ static void add_parts(const f32 *from, f32 *top, f32 *sum, u32 rows, u32 parts)
 }
 #endif
 
+// What a block has of a tile of rows: groups of DECODE_GROUP keys, and which of its parts that is.
+typedef struct piece {
+    u32 unit, first, last, split, parts; // groups first … last - 1
+} piece;
+
+#if defined(SHARES)
+// The line of all groups, and where it is cut: share b begins at group count * b / shares.
+typedef struct line_of_groups {
+    u32 each, count; // groups of a unit, of all
+} line_of_groups;
+
+static line_of_groups line_of(shape s)
+{
+    u32 each = (s.keys + DECODE_GROUP - 1) / DECODE_GROUP;
+    return (line_of_groups){each, each * s.units};
+}
+
+static u32 share_begin(line_of_groups line, u32 share)
+{
+    return (u32)((u64)line.count * share / grid_dim_x());
+}
+
+static u32 share_with(line_of_groups line, u32 group)
+{
+    return (u32)((((u64)group + 1) * grid_dim_x() - 1) / line.count);
+}
+
+// From group `at` of the line on.
+static piece piece_at(line_of_groups line, u32 at)
+{
+    u32 unit = at / line.each, start = unit * line.each, share = share_with(line, start);
+    u32 end = min(share_begin(line, block_x() + 1), start + line.each);
+    return (piece){unit, at - start, end - start, block_x() - share,
+                   share_with(line, start + line.each - 1) - share + 1};
+}
+#endif
+
+#if defined(SHARES) && !defined(PAGED)
+// A warp's 16 keys and values of a unit, from `first` on.
+static void prefetch_group(const cache_t *k, const cache_t *v, shape s, tensors by, u32 unit, u32 first)
+{
+    enum { LINE = 128 / sizeof(cache_t), LINES = (HD + LINE - 1) / LINE };
+    u32 head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
+#pragma unroll
+    for (u32 i = 0; i < (KEYS * LINES + 31) / 32; i++) {
+        u32 at = i * 32 + lane(), row = first + at / LINES;
+        i64 column = (i64)(at % LINES * LINE);
+        if (at < KEYS * LINES && row < s.keys) {
+            prefetch(k + (batch * by.k.batch + head * by.k.head + (i64)row * by.k.row + column));
+            prefetch(v + (batch * by.v.batch + head * by.v.head + (i64)row * by.v.row + column));
+        }
+    }
+}
+#endif
+
 #if !defined(LENGTHS) && !defined(PAGED) && !defined(MASK)
 // The block's first keys and values are on their way while the kernel before ends: a prefetch sees what that still writes.
 static void prefetch_first(const cache_t *k, const cache_t *v, shape s, tensors by, u32 parts)
 {
     enum { LINE = 128 / sizeof(cache_t), LINES = (HD + LINE - 1) / LINE, MOST = (STAGES - 1) * WARPS * KEYS };
+#if defined(SHARES)
+    line_of_groups line = line_of(s);
+    piece x = piece_at(line, share_begin(line, block_x()));
+    u32 unit = x.unit, begin = x.first * DECODE_GROUP, share = (x.last - x.first) * DECODE_GROUP;
+#else
     u32 unit = block_x() / parts, split = block_x() - unit * parts;
-    u32 head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
     u32 share = (s.keys + parts * (WARPS * KEYS) - 1) / (parts * (WARPS * KEYS)) * (WARPS * KEYS);
-    u32 begin = min(split * share, s.keys), count = min(min(share, (u32)MOST), s.keys - begin);
+    u32 begin = min(split * share, s.keys);
+#endif
+    u32 head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
+    u32 count = min(min(share, (u32)MOST), s.keys - begin);
     for (u32 at = thread_x(); at < count * LINES; at += 32 * WARPS) {
         i64 row = (i64)(begin + at / LINES), column = (i64)(at % LINES * LINE);
         prefetch(k + (batch * by.k.batch + head * by.k.head + row * by.k.row + column));
@@ -450,143 +514,165 @@ kernel block(32 * WARPS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_
     prefetch_first(k, v, s, by, parts);
 #endif
     kernel_wait_previous();
-    u32 unit = block_x() / parts, split = block_x() - unit * parts;
-    u32 tile = unit % s.row_tiles, head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
-    u32 sharing = s.heads / s.kv_heads, rows = sharing * s.queries;
-    u32 keys = s.keys;
+#if defined(SHARES)
+    line_of_groups line = line_of(s);
+    u32 line_at = share_begin(line, block_x()), line_end = share_begin(line, block_x() + 1);
+#else
+    u32 line_at = 0, line_end = 0;
+#endif
+    do { // the block's pieces, one after the other
+#if defined(SHARES)
+        piece own = piece_at(line, line_at);
+        line_at += own.last - own.first;
+        u32 unit = own.unit, split = own.split;
+        parts = own.parts;
+        barrier(); // the results of the piece before have left shared memory
+#else
+        u32 unit = block_x() / parts, split = block_x() - unit * parts;
+#endif
+        u32 tile = unit % s.row_tiles, head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
+        u32 sharing = s.heads / s.kv_heads, rows = sharing * s.queries;
+        u32 keys = s.keys;
 #if defined(LENGTHS)
-    i32 length = lengths[batch];
-    keys = length < 0 ? 0u : min((u32)length, s.keys);
+        i32 length = lengths[batch];
+        keys = length < 0 ? 0u : min((u32)length, s.keys);
 #endif
 #if defined(PAGED)
-    const i32 *table = pages + (u64)batch * s.table;
-    source from_k = {k + head * by.k.head, by.k}, from_v = {v + head * by.v.head, by.v};
+        const i32 *table = pages + (u64)batch * s.table;
+        source from_k = {k + head * by.k.head, by.k}, from_v = {v + head * by.v.head, by.v};
 #else
-    const i32 *table = NULL;
-    source from_k = {k + (batch * by.k.batch + head * by.k.head), by.k};
-    source from_v = {v + (batch * by.v.batch + head * by.v.head), by.v};
+        const i32 *table = NULL;
+        source from_k = {k + (batch * by.k.batch + head * by.k.head), by.k};
+        source from_v = {v + (batch * by.v.batch + head * by.v.head), by.v};
 #endif
-    // The part's keys: whole groups of all warps.
+        // The part's keys: whole groups of all warps.
 #if defined(MASK)
-    part p = {0, s.queries, 0, keys};
-    u32 low = keys_of(m, p, min(tile * ROWS / sharing, s.queries - 1)).begin;
-    u32 high = keys_of(m, p, min((tile * ROWS + ROWS - 1) / sharing, s.queries - 1)).end;
-    high = max(high, low);
-    u32 share = (high - low + parts * (WARPS * KEYS) - 1) / (parts * (WARPS * KEYS)) * (WARPS * KEYS);
-    u32 begin = min(low + split * share, high), end = min(begin + share, high);
+        part p = {0, s.queries, 0, keys};
+        u32 low = keys_of(m, p, min(tile * ROWS / sharing, s.queries - 1)).begin;
+        u32 high = keys_of(m, p, min((tile * ROWS + ROWS - 1) / sharing, s.queries - 1)).end;
+        high = max(high, low);
+        u32 share = (high - low + parts * (WARPS * KEYS) - 1) / (parts * (WARPS * KEYS)) * (WARPS * KEYS);
+        u32 begin = min(low + split * share, high), end = min(begin + share, high);
+#elif defined(SHARES)
+        u32 begin = own.first * DECODE_GROUP, end = min(own.last * DECODE_GROUP, keys);
 #else
-    u32 share = (keys + parts * (WARPS * KEYS) - 1) / (parts * (WARPS * KEYS)) * (WARPS * KEYS);
-    u32 begin = min(split * share, keys), end = min(begin + share, keys);
+        u32 share = (keys + parts * (WARPS * KEYS) - 1) / (parts * (WARPS * KEYS)) * (WARPS * KEYS);
+        u32 begin = min(split * share, keys), end = min(begin + share, keys);
 #endif
 
-    // The rows of Q: row r is query r / sharing of head r % sharing.
-    for (u32 at = thread_x(); at < ROWS * STEPS * 2; at += 32 * WARPS) {
-        u32 r = at / (STEPS * 2), g = at % (STEPS * 2), row = tile * ROWS + r, query = row / sharing;
-        bool has_row = row < rows;
-        const elem_t *from = q + (batch * by.q.batch + (head * sharing + row % sharing) * by.q.head + query * by.q.row);
-        copy_granule(smem, r, g, has_row ? from : q, has_row);
-    }
-    async_commit();
-    u8 *ring = smem + TILE_BYTES + warp() * RING_BYTES;
-#if defined(HAS_CACHE)
-    u8 *wide = smem + TILE_BYTES + WARPS * RING_BYTES + warp() * WIDE_BYTES;
-#endif
-    u32 first = begin + warp() * KEYS;
-#pragma unroll
-    for (u32 i = 0; i < STAGES - 1; i++) {
-        u32 at = first + i * (WARPS * KEYS);
-        if (at < end)
-            copy_group(ring + i * STAGE_BYTES, from_k, from_v, table, s, at, end);
+        // The rows of Q: row r is query r / sharing of head r % sharing.
+        for (u32 at = thread_x(); at < ROWS * STEPS * 2; at += 32 * WARPS) {
+            u32 r = at / (STEPS * 2), g = at % (STEPS * 2), row = tile * ROWS + r, query = row / sharing;
+            bool has_row = row < rows;
+            const elem_t *from = q + (batch * by.q.batch + (head * sharing + row % sharing) * by.q.head + query * by.q.row);
+            copy_granule(smem, r, g, has_row ? from : q, has_row);
+        }
         async_commit();
-    }
-    async_wait(STAGES - 1);
-    barrier(); // Q is there
+        u8 *ring = smem + TILE_BYTES + warp() * RING_BYTES;
+#if defined(HAS_CACHE)
+        u8 *wide = smem + TILE_BYTES + WARPS * RING_BYTES + warp() * WIDE_BYTES;
+#endif
+        u32 first = begin + warp() * KEYS;
+#pragma unroll
+        for (u32 i = 0; i < STAGES - 1; i++) {
+            u32 at = first + i * (WARPS * KEYS);
+            if (at < end)
+                copy_group(ring + i * STAGE_BYTES, from_k, from_v, table, s, at, end);
+            async_commit();
+        }
+        async_wait(STAGES - 1);
+        barrier(); // Q is there
 
-    sums w;
-    u32 seen[2];
+        sums w;
+        u32 seen[2];
 #if defined(MASK)
-    masked_rows rows_of;
-    rows_of.p = p;
-    rows_of.batch = batch;
+        masked_rows rows_of;
+        rows_of.p = p;
+        rows_of.batch = batch;
 #pragma unroll
-    for (u32 half = 0; half < 2; half++) {
-        u32 row = min(tile * ROWS + lane() / 4 + half * 8, rows - 1);
-        rows_of.query[half] = row / sharing;
-        rows_of.head[half] = head * sharing + row % sharing;
-        span its = keys_of(m, p, row / sharing);
-        rows_of.begin[half] = its.begin;
-        seen[half] = its.end;
-        w.top[half] = -INFINITY;
-        w.sum[half] = 0.0f;
-    }
+        for (u32 half = 0; half < 2; half++) {
+            u32 row = min(tile * ROWS + lane() / 4 + half * 8, rows - 1);
+            rows_of.query[half] = row / sharing;
+            rows_of.head[half] = head * sharing + row % sharing;
+            span its = keys_of(m, p, row / sharing);
+            rows_of.begin[half] = its.begin;
+            seen[half] = its.end;
+            w.top[half] = -INFINITY;
+            w.sum[half] = 0.0f;
+        }
 #else
 #pragma unroll
-    for (u32 half = 0; half < 2; half++) {
-        u32 row = tile * ROWS + lane() / 4 + half * 8, hidden = s.queries - 1 - min(row / sharing, s.queries - 1);
-        seen[half] = !CAUSAL ? keys : keys > hidden ? keys - hidden : 0;
-        w.top[half] = -INFINITY;
-        w.sum[half] = 0.0f;
-    }
+        for (u32 half = 0; half < 2; half++) {
+            u32 row = tile * ROWS + lane() / 4 + half * 8, hidden = s.queries - 1 - min(row / sharing, s.queries - 1);
+            seen[half] = !CAUSAL ? keys : keys > hidden ? keys - hidden : 0;
+            w.top[half] = -INFINITY;
+            w.sum[half] = 0.0f;
+        }
 #endif
 #pragma unroll
-    for (u32 n = 0; n < STEPS * 2; n++)
+        for (u32 n = 0; n < STEPS * 2; n++)
 #pragma unroll
-        for (u32 e = 0; e < 4; e++)
-            w.out[n][e] = 0.0f;
-    u32 now = 0, ahead = STAGES - 1;
-    for (u32 at = first; at < end; at += WARPS * KEYS) {
-        async_wait(STAGES - 2);
-        warp_sync();
+            for (u32 e = 0; e < 4; e++)
+                w.out[n][e] = 0.0f;
+        u32 now = 0, ahead = STAGES - 1;
+        for (u32 at = first; at < end; at += WARPS * KEYS) {
+            async_wait(STAGES - 2);
+            warp_sync();
 #if defined(HAS_CACHE)
-        widen_group(wide, ring + now * STAGE_BYTES);
-        warp_sync();
-        const u8 *group = wide;
+            widen_group(wide, ring + now * STAGE_BYTES);
+            warp_sync();
+            const u8 *group = wide;
 #else
-        const u8 *group = ring + now * STAGE_BYTES;
+            const u8 *group = ring + now * STAGE_BYTES;
 #endif
-        add_group(&w, smem, group, at, (u32x2){min(seen[0], end), min(seen[1], end)}, s.scale MASKED_ARGS);
-        warp_sync(); // the stage before is free
-        u32 next = at + (STAGES - 1) * (WARPS * KEYS);
-        if (next < end)
-            copy_group(ring + ahead * STAGE_BYTES, from_k, from_v, table, s, next, end);
-        async_commit();
-        now = now + 1 == STAGES ? 0 : now + 1;
-        ahead = ahead + 1 == STAGES ? 0 : ahead + 1;
-    }
-    async_wait(0);
-    u32 here = min(rows - tile * ROWS, (u32)ROWS);
+            add_group(&w, smem, group, at, (u32x2){min(seen[0], end), min(seen[1], end)}, s.scale MASKED_ARGS);
+            warp_sync(); // the stage before is free
+            u32 next = at + (STAGES - 1) * (WARPS * KEYS);
+            if (next < end)
+                copy_group(ring + ahead * STAGE_BYTES, from_k, from_v, table, s, next, end);
+#if defined(SHARES) && !defined(PAGED)
+            else if (line_at < line_end) // the next head's first keys, while this one's last are multiplied
+                prefetch_group(k, v, s, by, unit + 1, next - own.last * DECODE_GROUP);
+#endif
+            async_commit();
+            now = now + 1 == STAGES ? 0 : now + 1;
+            ahead = ahead + 1 == STAGES ? 0 : ahead + 1;
+        }
+        async_wait(0);
+        u32 here = min(rows - tile * ROWS, (u32)ROWS);
 #if defined(PARTS)
-    f32 *first_part = left + (u64)unit * parts * PART, *own = first_part + (u64)split * PART;
-    add_warps(&w, here, own, HD, own + ROWS * HD, own + (ROWS * HD + ROWS));
-    if (!is_last_part(tickets + unit, parts))
-        return;
-    add_parts(first_part, top, sum, here, parts);
+        f32 *first_part = left + (u64)unit * s.parts * PART, *to = first_part + (u64)split * PART;
+        add_warps(&w, here, to, HD, to + ROWS * HD, to + (ROWS * HD + ROWS));
+        if (!is_last_part(tickets + unit, parts))
+            continue;
+        add_parts(first_part, top, sum, here, parts);
 #else
-    add_warps(&w, here, (f32 *)smem, PITCH, top, sum);
+        add_warps(&w, here, (f32 *)smem, PITCH, top, sum);
 #endif
-    barrier();
+        barrier();
 
-    f32 *all = (f32 *)smem;
-    for (u32 at = thread_x(); at < ROWS * (HD / 8); at += 32 * WARPS) {
-        u32 r = at / (HD / 8), column = at % (HD / 8) * 8, row = tile * ROWS + r, query = row / sharing;
-        if (row >= rows)
-            break;
-        f32 largest = top[r], total = sum[r], x[8];
+        f32 *all = (f32 *)smem;
+        for (u32 at = thread_x(); at < ROWS * (HD / 8); at += 32 * WARPS) {
+            u32 r = at / (HD / 8), column = at % (HD / 8) * 8, row = tile * ROWS + r, query = row / sharing;
+            if (row >= rows)
+                break;
+            f32 largest = top[r], total = sum[r], x[8];
 #pragma unroll
-        for (u32 e = 0; e < 8; e++)
-            x[e] = all[r * PITCH + column + e];
-        u32 in_group = row % sharing;
-        f32 factor = total > 0.0f ? 1.0f / total : 0.0f; // a row that sees no key is zeros
+            for (u32 e = 0; e < 8; e++)
+                x[e] = all[r * PITCH + column + e];
+            u32 in_group = row % sharing;
+            f32 factor = total > 0.0f ? 1.0f / total : 0.0f; // a row that sees no key is zeros
 #if defined(HAS_CACHE)
-        factor *= v_scale;
+            factor *= v_scale;
 #endif
-        i64 to = batch * by.out.batch + (head * sharing + in_group) * by.out.head + query * by.out.row + column;
-        *(u32x4 *)(out + to) = (u32x4){PACK(x[0] * factor, x[1] * factor), PACK(x[2] * factor, x[3] * factor),
-                                       PACK(x[4] * factor, x[5] * factor), PACK(x[6] * factor, x[7] * factor)};
+            i64 to = batch * by.out.batch + (head * sharing + in_group) * by.out.head + query * by.out.row + column;
+            *(u32x4 *)(out + to) = (u32x4){PACK(x[0] * factor, x[1] * factor), PACK(x[2] * factor, x[3] * factor),
+                                           PACK(x[4] * factor, x[5] * factor), PACK(x[6] * factor, x[7] * factor)};
 #if !defined(NO_LSE)
-        if (column == 0)
-            lse[batch * by.lse.batch + (head * sharing + in_group) * by.lse.head + query * by.lse.row] =
-                total > 0.0f ? (log2(total) + largest) * 0.69314718f : -INFINITY;
+            if (column == 0)
+                lse[batch * by.lse.batch + (head * sharing + in_group) * by.lse.head + query * by.lse.row] =
+                    total > 0.0f ? (log2(total) + largest) * 0.69314718f : -INFINITY;
 #endif
-    }
+        }
+    } while (line_at < line_end);
 }

@@ -325,11 +325,12 @@ static void show_finding(void *user, const kiln_finding *f)
     printf("%s\n", f->text);
 }
 
-// kiln check finds nothing wrong with the decode kernel, whose keys several blocks share.
-static void test_check(kiln *k, uint32_t parts)
+// kiln check finds nothing wrong with the decode kernel, whose keys several blocks share: parts of
+// each head, or equal shares of the keys of all heads. Results are those of double precision.
+static void test_check(kiln *k, uint32_t batch, uint32_t parts, uint32_t shares)
 {
     const char *tune[] = {"STAGES=3", NULL},
-               *define[] = {"HD=64", parts > 1 ? "PARTS" : NULL, NULL};
+               *define[] = {"HD=64", parts > 1 ? "PARTS" : NULL, shares ? "SHARES" : NULL, NULL};
     kiln_compile_desc source;
     memset(&source, 0, sizeof source);
     source.path = "ops/attention/decode.c";
@@ -339,16 +340,20 @@ static void test_check(kiln *k, uint32_t parts)
     kiln_module *m = NULL;
     kiln_buffer *left = NULL, *tickets = NULL;
     attention_case c;
-    CHECK(begin_case(&c, k, (shape){1, 2, 1, 1, 300, 64, false}, types[0], DENSE, 1));
+    cache x;
+    memset(&x, 0, sizeof x);
+    CHECK(begin_case(&c, k, (shape){batch, 2, 1, 1, 300, 64, false}, types[0], DENSE, 1));
     CHECK(!kiln_compile(k, &source, &m));
-    CHECK(!kiln_buffer_new(k, KILN_F32, 16 * (64 + 2) * parts, &left));
-    CHECK(!kiln_buffer_new(k, KILN_U32, 1, &tickets));
+    CHECK(!kiln_buffer_new(k, KILN_F32, (size_t)16 * (64 + 2) * parts * batch, &left));
+    CHECK(!kiln_buffer_new(k, KILN_U32, batch, &tickets));
     if (m) {
         struct {
-            uint32_t heads, kv_heads, queries, keys, row_tiles, parts, pages, page_size, table;
+            uint32_t heads, kv_heads, queries, keys, row_tiles, parts, units, pages, page_size;
+            uint32_t table;
             float scale;
-        } s = {2, 1, 1, 300, 1, 0, 0, 0, 0, 0.1f};
+        } s = {2, 1, 1, 300, 1, 0, 0, 0, 0, 0, 0.125f * 1.44269504f};
         s.parts = parts;
+        s.units = batch;
         const int64_t by[5][3] = {
             {128, 64, 64}, {19200, 19200, 64}, {19200, 19200, 64}, {128, 64, 64}, {2, 1, 1}};
         kiln_arg args[9] = {kiln_arg_buffer(c.buffers[Q]), kiln_arg_buffer(c.buffers[K]),
@@ -363,15 +368,18 @@ static void test_check(kiln *k, uint32_t parts)
         args[count++] = kiln_arg_struct(by, sizeof by);
         kiln_check_desc d;
         memset(&d, 0, sizeof d);
-        d.launch.grid[0] = parts;
+        d.launch.grid[0] = shares ? shares : batch * parts;
         d.launch.shared_bytes = 60000;
         d.launch.args = args;
         d.launch.arg_count = count;
         d.finding = show_finding;
         size_t findings = 0;
-        uint32_t ticket = 1;
         CHECK(!kiln_check(api_kernel(m, NULL), &d, &findings) && !findings);
-        CHECK(!kiln_read(tickets, 0, &ticket, 1) && ticket == 0); // for the next launch
+        CHECK(is_accurate(&c, &x));
+        for (uint32_t n = 0; n < batch; n++) { // for the next launch
+            uint32_t ticket = 1;
+            CHECK(!kiln_read(tickets, n, &ticket, 1) && ticket == 0);
+        }
         kiln_module_free(m);
     }
     kiln_buffer_free(left);
@@ -388,8 +396,13 @@ int main(int argc, char **argv)
     is_large = !strncmp(device, "cuda", 4);
     test_refusals(k);
     if (is_emulated) {
-        test_check(k, 1);
-        test_check(k, 4);
+        test_check(k, 1, 1, 0);
+        test_check(k, 1, 4, 0);
+        // of five groups of keys for each of three heads: pieces of one head, of two, of three
+        test_check(k, 3, 4, 7);
+        test_check(k, 3, 3, 4);
+        test_check(k, 3, 2, 2);
+        test_check(k, 3, 2, 1);
     }
     // one row, a whole tile of rows, several; keys around the groups of 16 and of all warps
     test_shape(k, (shape){1, 1, 1, 1, 1, 8, false}, 0);
