@@ -1,10 +1,10 @@
-// Small products of operands that lie anywhere: a sum by one lane or, LANES 32 and 512, by a warp or a block, straight
+// Small products of operands that lie anywhere: a sum by one lane, by a warp (LANES 32) or by a block (128, 512), straight
 // from memory. There is nothing to wait for but one answer of memory for every AT_ONCE numbers of a lane.
 //
 // Pointers and `layout` as in gemm_strided.c. Types of 16 bits, and f32 in place of tf32.
 #include <kiln/kernel.h>
 
-tune(LANES, 1, 32, 512); // that share a sum
+tune(LANES, 1, 32, 128, 512); // that share a sum
 tune(GROUP, 8);
 enum { BM = 1, BN = 1, THREADS = LANES > 128 ? LANES : 128, AT_ONCE = 8 };
 #include "gemm_types.h"

@@ -415,7 +415,14 @@ typedef struct small {
     uint32_t rows, depth, lanes;
 } small;
 
-enum { SHORT_COLUMNS = 128, SMALL_THREADS = 128, SMALL_LANES = 512 }; // of a block
+enum { SHORT_COLUMNS = 128, SMALL_THREADS = 128 }; // of a block
+
+// Lanes that share a sum in gemm_small.c, and its model: cycles until a block has begun and ended,
+// until memory answers, and of a block among many. Fitted to 60 times of an H200.
+static const struct small_form {
+    uint32_t lanes, start, answer, each;
+} small_forms[] = {
+    {1, 600, 850, 250}, {32, 600, 1050, 250}, {128, 1100, 800, 220}, {512, 1500, 800, 1213}};
 
 static uint64_t small_blocks(const job *j, const small *s) // of a product
 {
@@ -453,19 +460,23 @@ static uint64_t short_cost(const job *j, const small *s)
 // A warp's load is of numbers that follow each other, or it is of a line of memory for each lane.
 static uint64_t small_cost(const job *j, const small *s)
 {
-    enum { START_CYCLES = 600, LOAD_CYCLES = 6, LINES_CYCLES = 20, BLOCK_LINES_CYCLES = 32 };
-    enum { AT_ONCE = 8, WARPS = 64, BLOCK_CYCLES = 250 }; // fitted to 24 times of an H200
-    bool is_block = s->lanes == SMALL_LANES;
+    enum { LOAD_CYCLES = 3, LINES_CYCLES = 20, BLOCK_LINES_CYCLES = 32, AT_ONCE = 8, WARPS = 64 };
+    const struct small_form *f = small_forms;
+    while (f->lanes != s->lanes)
+        f++;
     uint64_t sms = j->device->multiprocessors, blocks = small_blocks(j, s) * j->batch;
-    uint64_t warps = blocks * (is_block ? SMALL_LANES : SMALL_THREADS) / 32;
+    uint64_t warps = blocks * (s->lanes > SMALL_THREADS ? s->lanes : SMALL_THREADS) / 32;
     uint64_t waves = (warps + sms * WARPS - 1) / (sms * WARPS);
-    uint64_t rounds = ceil_div(j->depth, s->lanes * AT_ONCE);
-    bool is_along = s->lanes > 1 && j->a.steps[1] == 1 && j->b.steps[0] == 1;
-    uint32_t load = is_along ? LOAD_CYCLES : is_block ? BLOCK_LINES_CYCLES : LINES_CYCLES;
-    uint64_t loads = warps * 2 * ceil_div(j->depth, s->lanes) * load /
-                     (is_block && blocks < sms ? blocks : sms),
-             wait = waves * rounds * (is_block ? 1500 : 850); // until memory answers
-    return START_CYCLES + blocks * BLOCK_CYCLES / sms + (loads > wait ? loads : wait);
+    uint64_t wait = waves * ceil_div(j->depth, s->lanes * AT_ONCE) * f->answer,
+             loads = warps * 2 * ceil_div(j->depth, s->lanes), cost = f->start;
+    bool is_along = s->lanes > 1 && j->a.steps[1] == 1 && j->b.steps[0] == 1,
+         is_large = s->lanes > SMALL_THREADS;
+    cost += blocks * f->each / sms;
+    if (is_along)
+        return cost + wait + loads * LOAD_CYCLES / sms;
+    loads = is_large ? loads * BLOCK_LINES_CYCLES / (blocks < sms ? blocks : sms)
+                     : loads * LINES_CYCLES / sms;
+    return cost + (loads > wait ? loads : wait);
 }
 
 static bool can_short(const job *j)
@@ -486,10 +497,15 @@ static small small_of(const job *j)
 {
     enum { FEW = 16, STEP = 32 }; // numbers of a sum; bytes
     uint32_t unit = STEP / j->bytes;
-    small one = {.lanes = j->depth > FEW ? 32 : 1}, block = {.lanes = SMALL_LANES},
+    small one = {.lanes = 1},
           s = {.is_short = true, .rows = 64, .depth = (j->depth + unit - 1) / unit * unit};
-    if (small_cost(j, &block) < small_cost(j, &one))
-        one = block;
+    if (j->desc->tile_m == 1)
+        return (small){.lanes = j->desc->sm90.split_k};
+    for (size_t n = 1; n < COUNT(small_forms) && j->depth > FEW; n++) {
+        small tried = {.lanes = small_forms[n].lanes};
+        if (n == 1 || small_cost(j, &tried) < small_cost(j, &one))
+            one = tried;
+    }
     // Few rows make many blocks. Each loads columns of b, which takes long number by number.
     small low = s;
     low.rows = 32;
@@ -543,21 +559,34 @@ static kiln_status run_short(const job *j, const small *s)
     return matmul_launch_plain(j, kernel, (uint32_t)blocks, 1, matmul_overlaps(j));
 }
 
+// Is it one of the forms, where one is asked for?
+static bool has_small_form(const job *j, const small *s)
+{
+    const kiln_matmul_desc *d = j->desc;
+    if (s->is_short)
+        return d->tile_m ? d->tile_n == SHORT_COLUMNS && (s->rows == 32 || s->rows == 64)
+                         : !d->tile_n;
+    bool is_listed = false;
+    for (size_t n = 0; n < COUNT(small_forms); n++)
+        is_listed |= small_forms[n].lanes == s->lanes;
+    return is_listed && (d->tile_m ? d->tile_n == (s->lanes == 1 ? SMALL_THREADS : 1) : !d->tile_n);
+}
+
 static kiln_status run_small(const job *j)
 {
     small s = small_of(j);
     op_request r = {.program = &gemm_small};
     if (!can_small(j, &s))
         return refuse(j, "small", "operands are of 8 bits or f32 without is_tf32, or k is 0");
-    if ((j->desc->tile_m && (j->desc->tile_n != SHORT_COLUMNS || (s.rows != 32 && s.rows != 64))) ||
-        (j->desc->tile_n && !j->desc->tile_m))
+    if (!has_small_form(j, &s))
         return refuse(j, "small", "it has no such tile");
     if (j->list) {
         j->list->at = AT_SMALL;
         j->list->count = 1;
-        j->list->all[0] = s.is_short
-                              ? (matmul_choice){.m = s.rows, .n = SHORT_COLUMNS}
-                              : (matmul_choice){.m = 1, .n = s.lanes == 1 ? SMALL_THREADS : 1};
+        j->list->all[0] = s.is_short ? (matmul_choice){.m = s.rows, .n = SHORT_COLUMNS}
+                                     : (matmul_choice){.m = 1,
+                                                       .n = s.lanes == 1 ? SMALL_THREADS : 1,
+                                                       .sm90 = {.split_k = s.lanes}};
         return KILN_OK;
     }
     if (s.is_short)

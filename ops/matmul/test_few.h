@@ -135,12 +135,19 @@ static void test_short(kiln *k)
             }
 }
 
-// Few results of long sums, each by a block.
+// Sums straight from memory: each by a warp or a block, as the library chooses and in every form.
 static void test_small(kiln *k)
 {
-    static const uint32_t sizes[][3] = {{1, 1, 2053}, {1, 2, 3001}, {2, 1, 4098}, {1, 46, 6202}};
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    static const uint32_t sizes[][3] = {
+        {1, 1, 2053}, {1, 2, 3001}, {2, 1, 4098}, {1, 46, 6202}, {37, 3, 549}};
+    static const uint32_t forms[] = {0, 1, 32, 128, 512}; // lanes of a sum; 0: chosen
+    enum { SIZES = sizeof sizes / sizeof *sizes, FORMS = sizeof forms / sizeof *forms };
+    for (size_t n = 0; n < SIZES * FORMS; n++)
         for (int layout = 0; layout < 5; layout++) {
+            size_t s = n / FORMS;
+            uint32_t lanes = forms[n % FORMS];
+            if (lanes && (n + (size_t)layout) % 3)
+                continue;
             test_case c = {.in = layout == 4  ? KILN_F32
                                  : layout % 2 ? KILN_BF16
                                               : KILN_F16,
@@ -154,6 +161,11 @@ static void test_small(kiln *k)
                            .b_t = layout % 2 || layout == 4,
                            .is_tf32 = layout == 4,
                            .batch = 1 + s % 2,
+                           .tile_m = lanes ? 1 : 0,
+                           .tile_n = !lanes      ? 0
+                                     : lanes > 1 ? 1
+                                                 : 128,
+                           .sm90 = {.split_k = lanes},
                            .epilogue = (kiln_epilogue)((size_t)layout)};
             CHECK(test_both(k, &c, KILN_MATMUL_SMALL));
         }
