@@ -85,9 +85,10 @@ static int32_t call_with_data(const mailbox_place *at, bool is_mine, uint32_t ki
     status = mailbox_wait(at, &hold, is_mine, kind, in);
     if (status != MAILBOX_OK)
         return status;
-    if (is_mine && in[0] == MAILBOX_OK && model_ask(OP_READ, word, 0, 0, 1) != 107)
+    bool is_back = !model_now.is_one_way;
+    if (is_back && is_mine && in[0] == MAILBOX_OK && model_ask(OP_READ, word, 0, 0, 1) != 107)
         model_ask(OP_RESULT, NULL, FOUND_VALUE, 1, 0);
-    mailbox_release(&hold, kind);
+    mailbox_release(&hold, is_back ? kind : 0); // as mailbox_call.h does
     return (int32_t)in[0];
 }
 
@@ -133,7 +134,7 @@ static bool serve(void *unused, mailbox_packet *call)
     if (model_now.has_data)
         is_right &= model_ask(OP_READ, word, 0, 0, 1) == 7;
     model_ask(OP_SERVE, NULL, is_right, 0, 0);
-    if (model_now.has_data)
+    if (model_now.has_data && !model_now.is_one_way)
         model_ask(OP_WRITE, word, 107, 0, 1);
     for (uint32_t l = 0; l < MODEL_LANES; l++)
         for (uint32_t r = 0; r < MODEL_ROWS; r++)

@@ -39,6 +39,7 @@ static scenario scenario_of(size_t n)
     const char *flags = rows[n].flags;
     s.is_send = strchr(flags, 'S') != NULL;
     s.has_data = strchr(flags, 'D') != NULL;
+    s.is_one_way = strchr(flags, 'O') != NULL;
     s.has_who = strchr(flags, 'W') != NULL;
     s.has_patience = strchr(flags, 'P') != NULL;
     s.may_close = strchr(flags, 'C') != NULL;

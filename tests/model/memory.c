@@ -343,7 +343,8 @@ static int ended(world *w, uint32_t a, int32_t status)
     for (uint32_t r = 0; is_answered && r < (rows > 1 ? rows - 1 : rows); r++)
         if (who->tags[AT_REPLY + r * MODEL_LANES + who->lane] != 1)
             return FOUND_FOREIGN;
-    if (is_answered && model_now.has_data && status == 0 && who->tags[AT_DATA] != 1)
+    bool is_back = model_now.has_data && !model_now.is_one_way;
+    if (is_answered && is_back && status == 0 && who->tags[AT_DATA] != 1)
         return FOUND_FOREIGN;
     memset(who->tags, 0, sizeof who->tags);
     return FOUND_NONE;

@@ -49,10 +49,11 @@ typedef struct scenario {
     uint32_t warps, lanes, mask; // mask: the lanes that call
     uint32_t boxes, calls, hosts;
     uint32_t rows_out, rows_in;
-    uint32_t last; // the number after which numbers begin again
-    bool is_send;  // nobody waits
-    bool has_data; // beside the rows
-    bool has_who;  // in the header
+    uint32_t last;   // the number after which numbers begin again
+    bool is_send;    // nobody waits
+    bool has_data;   // beside the rows
+    bool is_one_way; // the host only reads them
+    bool has_who;    // in the header
     bool has_patience, may_close, may_die;
     uint32_t phase;   // only every third call, from this one on, has all rows; 3: all have
     uint32_t start;   // the number of the last call before this
