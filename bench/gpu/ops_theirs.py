@@ -1,5 +1,6 @@
 """PyTorch's side of bench/gpu/ops.py: a function of a case and its tensors by name that returns the output; None: there is none."""
 import re
+from types import SimpleNamespace
 
 
 def words_after(words, word):
@@ -94,11 +95,15 @@ def rope(torch, words, case):
     if 'positions' in words:
         return None
 
+    half, base = case.axis // 2, case.alpha
+
     def rotate(t):
         x = t['x']
-        length, half = x.shape[1 if first else 2], case.axis // 2
-        angles = torch.outer(torch.arange(length, device=x.device), case.alpha ** (-torch.arange(half, device=x.device) / half))
-        cos, sin = angles.cos().unsqueeze(heads - 1 if first else 0), angles.sin().unsqueeze(heads - 1 if first else 0)
+        length = x.shape[1 if first else 2]
+        # in doubles: an angle of thousands has no digits of its sine left in a float
+        places, powers = torch.arange(length, device=x.device, dtype=torch.float64), torch.arange(half, device=x.device, dtype=torch.float64)
+        angles = torch.outer(places, base ** (-powers / half))
+        cos, sin = angles.cos().float().unsqueeze(heads - 1 if first else 0), angles.sin().float().unsqueeze(heads - 1 if first else 0)
         if 'interleaved' in ' '.join(words):
             a, b = x[..., 0::2].float(), x[..., 1::2].float()
             return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2).to(x.dtype)
@@ -137,9 +142,10 @@ def indexed(torch, words):
     return (lambda t: t['x'].index_select(0, t['index'])) if form == 'take' else (lambda t: t['x'].gather(0, t['index'].long()))
 
 
-def theirs(torch, op, case):
+def theirs(torch, op, given):
     F = torch.nn.functional
-    words, axis = case.words(), case.axis
+    words, axis = given.words(), given.axis
+    case = SimpleNamespace(axis=axis, alpha=given.alpha, beta=given.beta, tensors=given.tensors)  # torch.compile cannot read a structure of ctypes
     table = {
         'elementwise': lambda: elementwise(F, words),
         'softmax': lambda: (lambda t: F.log_softmax(t['x'], axis)) if 'log' in words else (lambda t: F.softmax(t['x'], axis)),
