@@ -65,11 +65,12 @@ static inline void put(T *to, const raw *r, const near *w, u32 own)
     for (u32 t = 0; t < TAPS; t++) {
         bool reaches = (w->reaches >> t & 1) != 0;
         pack_open(T, V, x, r->e[t]);
-        pack_open(INDEX, V, index, r->i[WITH_INDICES ? t : 0]);
+        if (WITH_INDICES)
+            pack_open(INDEX, V, index, r->i[WITH_INDICES ? t : 0]);
 #pragma unroll
         for (u32 v = 0; v < V; v++) {
             number share = WITH_INDICES ? x[v] : x[v] / (number)w->count[t];
-            sum[v] += reaches & (!WITH_INDICES | (index[v] == (INDEX)own)) ? share : (number)0;
+            sum[v] += reaches & (!WITH_INDICES || index[v] == (INDEX)own) ? share : (number)0;
         }
     }
     pack_store(T, V, to, 0, sum);
