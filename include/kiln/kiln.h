@@ -431,8 +431,8 @@ KILN_API kiln_status kiln_read_view(kiln_view v, void *to);
 KILN_API kiln_status kiln_write_view(kiln_view v, const void *from);
 
 // --- launching
-typedef struct kiln_arg { // one argument; make it with the macros below
-    int kind;             // 0 nothing, 1 buffer, 2 scalar, 3 struct bytes
+typedef struct kiln_arg { // one argument; made by the functions below
+    int kind;             // 0 nothing, 1 buffer, 2 scalar, 3 struct bytes; above: refused at launch
     kiln_type type;
     const void *pointer; // buffer handle or struct
     size_t size;
