@@ -56,13 +56,9 @@ static int unknown_verb(const char *word)
 {
     const char *best = NULL;
     unsigned best_distance = 3;
-    for (int i = 0; i < VERB_kiln; i++) {
-        unsigned distance = str_distance(str_of(word), str_of(cli_verbs[i].name), best_distance);
-        if (distance < best_distance) {
-            best_distance = distance;
+    for (int i = 0; i < VERB_kiln; i++)
+        if (str_nearer(str_of(word), cli_verbs[i].name, &best_distance))
             best = cli_verbs[i].name;
-        }
-    }
     fprintf(stderr, "kiln: there is no verb '%s'", word);
     if (best)
         fprintf(stderr, "; did you mean '%s'?", best);
