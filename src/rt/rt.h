@@ -232,6 +232,9 @@ struct kiln_graph {
 void *handle_new(handle_kind kind); // zeroed but for the magic; NULL: no memory
 void handle_free(handle_kind kind, void *handle);
 bool handle_is(handle_kind kind, const void *handle);
+// For calls that free: is there a live handle to free? NULL is none; for anything else that is none
+// the error says so.
+bool handle_can_free(handle_kind kind, const void *handle);
 // Dead for the program from now on, but not for handle_id; handle_free comes later.
 void handle_retire(void *handle);
 uint64_t handle_id(handle_kind kind, const void *handle); // 0: neither live nor retired

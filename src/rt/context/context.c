@@ -135,12 +135,8 @@ kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
 
 void kiln_close(kiln *k)
 {
-    if (!k)
+    if (!handle_can_free(HANDLE_CONTEXT, k))
         return;
-    if (!handle_is(HANDLE_CONTEXT, k)) {
-        error_bad_handle(HANDLE_CONTEXT, k);
-        return;
-    }
     k->ops->sync(k, NULL);
     if (k->op_cache)
         k->op_cache_free(k->op_cache);

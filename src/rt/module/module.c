@@ -143,12 +143,8 @@ void module_drop(kiln_module *m)
 
 void kiln_module_free(kiln_module *m)
 {
-    if (!m)
+    if (!handle_can_free(HANDLE_MODULE, m))
         return;
-    if (!handle_is(HANDLE_MODULE, m)) {
-        error_bad_handle(HANDLE_MODULE, m);
-        return;
-    }
     LIST_REMOVE(m->k->modules, m);
     module_drop(m);
 }
