@@ -413,3 +413,13 @@ void suite_test(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, suite_c
     if (s->more)
         counts->failed += s->more(k, &counts->passed);
 }
+
+int suite_test_nv(kiln *k, const op_suite *s, int *passed)
+{
+    kiln_device_info info;
+    suite_counts counts = {0};
+    if (!kiln_device_info_of(k, &info) && info.caps.has_nv)
+        suite_test(k, NULL, s, false, &counts);
+    *passed += counts.passed;
+    return counts.failed;
+}

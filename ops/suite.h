@@ -121,6 +121,9 @@ typedef struct suite_counts {
 // that must give the same bits. is_brief: one type and one layout of each case, in turn; for
 // devices that take long to compile.
 void suite_test(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, suite_counts *counts);
+// For op_suite.more: cases that only devices with NVIDIA's instructions have. Returns how many
+// failed and adds those that passed.
+int suite_test_nv(kiln *k, const op_suite *s, int *passed);
 // `count` cases with random sizes, types and layouts, from the suite's own and the seed.
 void suite_test_random(kiln *k, kiln *oracle, const op_suite *s, int count, uint64_t seed,
                        suite_counts *counts);
