@@ -251,7 +251,7 @@ static void setbuf(FILE *f, char *buffer)
 static int fflush(FILE *f)
 {
     fence_system(); // lines of printf are in the host's memory before it is asked
-    return !f || kiln_io_flags(__k_handle(f), 0) >= 0 ? 0 : -1;
+    return kiln_io_flags(__k_handle(f ? f : stdout), 0) >= 0 ? 0 : -1;
 }
 
 // --- formats

@@ -64,6 +64,7 @@ struct kiln {
     char *printed[2];           // being filled; handed out last
     size_t printed_len, printed_cap;
     bool has_lost_print;    // no memory for some of it
+    bool has_print_left;    // the function that prints has not been asked to let it out
     struct io_state *io;    // services for kernels (io/io.h)
     struct host_row *hosts; // host functions (host/host.c)
     kiln_buffer *heap;      // of kernels (memory/heap.c); NULL: not made yet
@@ -289,6 +290,7 @@ kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_a
 // --- context/context.c: where a context's kernel output goes
 void context_print(void *k, const char *bytes, size_t len);
 void context_print_error(kiln *k, const char *bytes, size_t len); // of stderr
+void context_print_out(kiln *k); // what was printed is wanted now: fflush, a prompt
 // --- memory/copy.c
 void host_drop_all(kiln *k);
 typedef struct tensor_layout { // a tensor map's description, checked

@@ -222,6 +222,7 @@ void kiln_cancel(kiln *k)
 static void print(kiln *k, const char *text_of, size_t len)
 {
     if (k->print) {
+        k->has_print_left = true;
         k->print(k->print_user, text_of, len);
         return;
     }
@@ -247,6 +248,15 @@ void context_print(void *user, const char *text_of, size_t len)
     pthread_mutex_unlock(&k->print_lock);
 }
 
+void context_print_out(kiln *k)
+{
+    pthread_mutex_lock(&k->print_lock);
+    if (k->print && k->has_print_left)
+        k->print(k->print_user, "", 0);
+    k->has_print_left = false;
+    pthread_mutex_unlock(&k->print_lock);
+}
+
 void context_print_error(kiln *k, const char *text_of, size_t len)
 {
     pthread_mutex_lock(&k->print_lock);
@@ -265,6 +275,7 @@ void kiln_on_print(kiln *k, void (*function)(void *user, const char *text, size_
     }
     pthread_mutex_lock(&k->print_lock);
     k->print = function;
+    k->has_print_left = false;
     k->print_user = user;
     pthread_mutex_unlock(&k->print_lock);
 }

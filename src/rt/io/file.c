@@ -129,10 +129,20 @@ void service_close(void *state, const kiln_host_call *call)
 // --- reading and writing
 enum { ANY_FILE = 1u << IO_FILE | 1u << IO_STREAM };
 
+// A device may keep lines of printf for a while. What comes after them waits for them.
+void io_print_lines(io_state *s, int32_t handle)
+{
+    if ((handle == 1 || handle == 2) && s->k->ops->print_lines)
+        s->k->ops->print_lines(s->k);
+}
+
+// Who waits for an answer has asked before: the question is let out.
 static int64_t read_stdin(io_state *s, void *to, int64_t n)
 {
     if (!io_may(s, IO_STDIN, ""))
         return -EACCES;
+    io_print_lines(s, 1);
+    context_print_out(s->k);
     int ready = n ? io_wait(s, 0, POLLIN, -1) : 0;
     ssize_t got = ready ? 0 : read(0, to, (size_t)n);
     return ready ? ready : got < 0 ? -errno : got;
@@ -183,13 +193,6 @@ static int64_t transfer(io_state *s, int32_t handle, void *at, int64_t n, bool i
 int64_t io_read_bytes(io_state *s, int32_t handle, void *to, int64_t n)
 {
     return handle == 0 ? read_stdin(s, to, n) : transfer(s, handle, to, n, false);
-}
-
-// A device may keep lines of printf for a while. What comes after them waits for them.
-void io_print_lines(io_state *s, int32_t handle)
-{
-    if ((handle == 1 || handle == 2) && s->k->ops->print_lines)
-        s->k->ops->print_lines(s->k);
 }
 
 int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n)

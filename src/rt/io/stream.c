@@ -235,8 +235,12 @@ void service_place(void *state, const kiln_host_call *call)
 void service_flags(void *state, const kiln_host_call *call)
 {
     user u;
-    io_print_lines(state, IO_ARG(int32_t, 0)); // fflush asks for the flags
-    int result = hold(state, IO_ARG(int32_t, 0), &u);
+    io_state *s = state;
+    int32_t number = IO_ARG(int32_t, 0);
+    io_print_lines(s, number); // fflush asks for the flags
+    if (number == 1 || number == 2)
+        context_print_out(s->k);
+    int result = hold(s, number, &u);
     if (result)
         IO_RETURN(int32_t, result);
     result = u.stream->flags;
