@@ -55,6 +55,7 @@ struct kiln {
     uint64_t used_bytes, used_peak;    // by buffers
     struct host_block *host_blocks;    // of kiln_host_alloc
     volatile int cancel;               // kiln_cancel was called; a device that can stop looks at it
+    uint32_t launches;                 // that run on the process's own threads now; atomic
     uint64_t blocks_taken, blocks_all; // of the launch that runs, where the device knows; atomic
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
@@ -287,7 +288,9 @@ void context_finish(kiln *k); // context.c: the end of kiln_close, where none is
 // --- launch/launch.c
 kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_arg *args,
                          rt_launch *out, bool *is_empty);
-// --- context/context.c: where a context's kernel output goes
+// --- context/context.c
+void context_serve(const kiln *k); // this thread calls host functions for k's kernels
+// Where a context's kernel output goes.
 void context_print(void *k, const char *bytes, size_t len);
 void context_print_error(kiln *k, const char *bytes, size_t len); // of stderr
 void context_print_out(kiln *k); // what was printed is wanted now: fflush, a prompt

@@ -133,10 +133,23 @@ kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
         (list) = next;                                                                             \
     }
 
+static _Thread_local const kiln *served;
+
+void context_serve(const kiln *k)
+{
+    served = k;
+}
+
 void kiln_close(kiln *k)
 {
     if (!handle_can_free(HANDLE_CONTEXT, k))
         return;
+    if (served == k || __atomic_load_n(&k->launches, __ATOMIC_RELAXED)) {
+        error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                  "kiln_close: a kernel of this context runs now: close it after the launch, not "
+                  "from a function that the kernel calls");
+        return;
+    }
     k->ops->sync(k, NULL);
     if (k->op_cache)
         k->op_cache_free(k->op_cache);
