@@ -237,6 +237,17 @@ static void test_pipes(const char *device)
     stop();
 }
 
+// Where the system has no openat2, no link is followed at all.
+static bool follows_links(void)
+{
+    start("interp");
+    CHECK(!symlink("a.txt", "in/inner") && !kiln_allow(k, "read", "in"));
+    bool is_followed = opens("in/inner", READ) == 2;
+    unlink("in/inner");
+    stop();
+    return is_followed;
+}
+
 int main(void)
 {
     static const char *const devices[] = {"interp", "cpu"};
@@ -250,9 +261,14 @@ int main(void)
     put("secret.txt", "secret");
     put("in/a.txt", "in a");
     put("in/b.txt", "in b");
+    bool has_links = follows_links();
+    if (!has_links)
+        printf("skipped: links, for want of openat2\n");
     for (int d = 0; d < 2; d++) {
-        test_nested(devices[d]);
-        test_links(devices[d]);
+        if (has_links) {
+            test_nested(devices[d]);
+            test_links(devices[d]);
+        }
         test_moves(devices[d]);
         test_names(devices[d]);
         test_pipes(devices[d]);

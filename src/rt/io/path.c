@@ -28,7 +28,8 @@ int io_open_by_parts(int folder, const char *rest, int flags, uint32_t mode)
         memcpy(name, rest, len);
         name[len] = 0;
         bool is_last = !*next;
-        int inner = is_last ? openat(at, len ? name : ".", flags | O_NOFOLLOW, mode)
+        int folder_only = rest[len] == '/' ? O_DIRECTORY : 0; // what a slash follows is a folder
+        int inner = is_last ? openat(at, len ? name : ".", flags | O_NOFOLLOW | folder_only, mode)
                             : openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int why = errno;
         close(at);
