@@ -117,7 +117,8 @@ typedef struct kiln_scan_desc {
     kiln_scan op;
     kiln_view x, out; // of the same sizes; of backward: dout and dx
     uint32_t axis;
-    bool is_exclusive;   // x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+    bool is_exclusive;   // x[i] does not count: out[0] is 0, 1 or minus or plus infinity; for
+                         // integers instead of infinity the ends of x's type
     bool is_reverse;     // from the last element to the first
     kiln_view workspace; // dense, of any type: as many bytes as kiln_scan_workspace says
     kiln_stream *stream; // NULL: the device's own

@@ -701,7 +701,7 @@ def scan(x, *, op="sum", axis=-1, is_exclusive=False, is_reverse=False, out=None
     floats are f32, of integers 64 bits. out may be the same view as x.
 
         x, out: of the same sizes; of backward: dout and dx
-        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity; for integers instead of infinity the ends of x's type
         is_reverse: from the last element to the first
         workspace: dense, of any type: as many bytes as kiln_scan_workspace says
     """
@@ -715,7 +715,7 @@ def scan_backward(x, *, op="sum", axis=-1, is_exclusive=False, is_reverse=False,
     floats are f32, of integers 64 bits. out may be the same view as x.
 
         x, out: of the same sizes; of backward: dout and dx
-        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity; for integers instead of infinity the ends of x's type
         is_reverse: from the last element to the first
         workspace: dense, of any type: as many bytes as kiln_scan_workspace says
     """
