@@ -30,7 +30,8 @@ enum { // how the tensors of a case lie; every one that is given is a test of it
     SUITE_OFFSET = 16,    // dense, one element behind an aligned address
     SUITE_IN_PLACE = 32,  // the first output is the first input
     SUITE_MIXED = 64,     // every tensor in another one of the first five
-    SUITE_ANY_VIEW = 31 | SUITE_MIXED,
+    SUITE_REPEATED = 128, // inputs repeat along a dimension, and are read-only; results are dense
+    SUITE_ANY_VIEW = 31 | SUITE_MIXED | SUITE_REPEATED,
 };
 
 enum {                    // what a case is for
