@@ -72,7 +72,7 @@ typedef struct kiln_cross_entropy_desc {
     kiln_view logits;       // the classes lie along `axis`
     kiln_view targets;      // i32 or i64: logits without the axis
     kiln_view weight;       // [classes] f32; without a buffer: none
-    kiln_view loss;         // any float: logits without the axis, or one element
+    kiln_view loss;         // f16, bf16 or f32: logits without the axis, or one element
     kiln_view lse;          // f32, as targets: what backward needs; without a buffer: not wanted
     kiln_view total_weight; // f32, one element: what backward of a mean needs; without a buffer:
                             // not wanted. Not written with KILN_LOSS_ROWS, 0 with KILN_LOSS_SUM

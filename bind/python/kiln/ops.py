@@ -672,7 +672,7 @@ def cross_entropy(logits, targets, *, weight=None, axis=-1, reduction="rows", la
         logits: the classes lie along `axis`
         targets: i32 or i64: logits without the axis
         weight: [classes] f32; without a buffer: none
-        loss: any float: logits without the axis, or one element
+        loss: f16, bf16 or f32: logits without the axis, or one element
         lse: f32, as targets: what backward needs; without a buffer: not wanted
         total_weight: f32, one element: what backward of a mean needs; without a buffer: not wanted. Not written with KILN_LOSS_ROWS, 0 with KILN_LOSS_SUM
         workspace: as many bytes as kiln_cross_entropy_workspace says; 0 for rows
