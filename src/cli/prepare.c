@@ -34,10 +34,7 @@ void run_catch_interrupt(run *r)
 static void on_print(void *user, const char *bytes, size_t len)
 {
     (void)user;
-    if (len)
-        fwrite(bytes, 1, len, stdout);
-    else
-        fflush(stdout);
+    fwrite(bytes, 1, len, stdout);
 }
 
 // What was printed before comes first, as where both go to a terminal.

@@ -342,7 +342,7 @@ static bool chooses(const char *choice, const char *name)
     return !strncmp(choice, name, len) && choice[len] == '=';
 }
 
-// Reads what follows NAME= in a choice; *value stays as it is when that is no number.
+// Reads what follows NAME= in a choice.
 static bool read_choice(const char *choice, int64_t *value)
 {
     const char *digits = strchr(choice, '=');
@@ -350,11 +350,8 @@ static bool read_choice(const char *choice, int64_t *value)
     if (!digits || digits == choice)
         return false;
     errno = 0;
-    long long number = strtoll(digits + 1, &end, 0);
-    if (end == digits + 1 || *end || errno)
-        return false;
-    *value = number;
-    return true;
+    *value = strtoll(digits + 1, &end, 0);
+    return end != digits + 1 && !*end && !errno;
 }
 
 // What the caller chose for `name`; false when nothing.

@@ -173,8 +173,11 @@ static void consider(nearest *n, const char *candidate)
     str c = str_of(candidate);
     if (c.len == n->wanted.len && !memcmp(c.at, n->wanted.at, c.len))
         return;
-    if (str_nearer(n->wanted, candidate, &n->distance))
+    unsigned d = str_distance(n->wanted, c, n->distance);
+    if (d < n->distance) {
+        n->distance = d;
         n->best = candidate;
+    }
 }
 
 static nearest nearest_to(const char *name)

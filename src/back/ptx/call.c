@@ -94,11 +94,16 @@ static const struct {
 };
 
 // The assembler crashes when it folds away all of a kernel's uses of such a function, the kernel's
-// device functions included. So there is one more function with a use of each that the text has,
-// and every kernel with calls calls it where a constant is not 0, which the assembler cannot know.
-void ptx_keep_helpers(ptx *p)
+// device functions included, and when all calls of a recursive function go that way in one kernel of
+// several. So there is one more function, with a use of each that the text has and of the table of
+// all functions. Every kernel with calls calls it where a constant is not 0, which the assembler
+// cannot know.
+void ptx_keep_helpers(ptx *p, bool has_functions)
 {
     text uses = {.in = p->scratch};
+    if (has_functions)
+        text_puts(&uses, "\tmov.u64 %rd0, $functions;\n\tld.global.b64 %rd1, [%rd0];\n"
+                         "\tst.b64 [%rd3], %rd1;\n");
     for (size_t k = 0; k < COUNT(helpers); k++)
         if (strstr(p->out->at, helpers[k].name))
             text_printf(&uses, "\t%s;\n", helpers[k].use);

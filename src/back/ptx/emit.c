@@ -619,7 +619,7 @@ static void mark_called(const ir_module *m, const ir_func *f, bool *is_called)
     }
 }
 
-// A table that nobody reads. The assembler folds branches that Kiln does not; where that removes
+// A table that is never read. The assembler folds branches that Kiln does not; where that removes
 // every call of a function, it crashes. A function whose address is known is never without a use.
 static void emit_addresses(ptx *p, const bool *is_called)
 {
@@ -644,17 +644,20 @@ static void emit_functions(ptx *p, const ir_func *only)
 {
     const ir_module *m = p->m;
     bool *is_called = arena_array(p->scratch, bool, m->funcs.len + 1);
+    bool calls = false;
     for (uint32_t k = 0; k < m->funcs.len; k++)
         if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
             mark_called(m, m->funcs.at[k], is_called);
     for (uint32_t k = 0; k < m->funcs.len; k++)
-        if (is_called[k])
+        if (is_called[k]) {
             ptx_function_head(p, m->funcs.at[k], ";");
+            calls = true;
+        }
     for (uint32_t k = 0; k < m->funcs.len; k++)
         if (is_called[k])
             emit_kernel(p, m->funcs.at[k]);
     emit_addresses(p, is_called);
-    ptx_keep_helpers(p);
+    ptx_keep_helpers(p, calls);
 }
 
 // What calls of the host become: functions whose warp is the lanes that call together.
