@@ -192,8 +192,8 @@ static kiln_status run_sums(kiln *k, const job *j, bool is_channels)
                        .weight_step = step_of(weight),
                        .bias_step = step_of(bias),
                        .is_eval = p->is_eval};
-    const kiln_arg args[] = {kiln_arg_view(p->workspace), or_else(weight, j->views[OUT]),
-                             or_else(bias, j->views[OUT]), kiln_arg_view(j->sums),
+    const kiln_arg args[] = {kiln_arg_view(p->workspace), or_else(weight, p->x),
+                             or_else(bias, p->x), kiln_arg_view(j->sums),
                              kiln_arg_struct(&a, sizeof a)};
     return op_launch_blocks(k, &r, (a.results + WARPS - 1) / WARPS, args, COUNT(args), p->stream);
 }

@@ -189,15 +189,11 @@ void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, ui
                   uint32_t kept)
 {
     const kiln_view *x = c->operands->view;
-    kiln_view views[NEST_VIEWS],
-        result = *x; // in the place of one that is not wanted: x may be read-only
-    for (uint32_t n = count; n-- > 0;)
-        if (c->operands[n].is_result && c->operands[n].view->buffer)
-            result = *c->operands[n].view;
+    kiln_view views[NEST_VIEWS];
     for (uint32_t n = 0; n < count; n++) {
         const op_operand *o = &c->operands[n];
         views[n] = !o->view->buffer ? *x : o->is_column ? for_rows(*o->view, x, c->axis) : *o->view;
-        op_rows_add(c, kiln_arg_view(o->is_result && !o->view->buffer ? result : views[n]));
+        op_rows_add(c, kiln_arg_view(views[n]));
     }
     op_rows_make(views, count, c->axis, aim, kept, c->is_by_x, &c->rows);
     op_rows_add(c, op_nest_arg(&c->rows.packs, c->rows.packs.rank));

@@ -81,13 +81,12 @@ static kiln_status launch(kiln *k, const op_sorting *j, op_request *r, kiln_arg 
                                             .stream = j->stream});
 }
 
-// A view that nobody reads or writes where there is none: of a result, for x may be read-only.
+// A view that nobody reads where there is none.
 static kiln_arg maybe(const op_sorting *j, kiln_view v, kiln_type type)
 {
     if (v.buffer && v.type != type)
         v.type = type; // of the same size
-    kiln_view result = j->out.buffer ? j->out : j->index.buffer ? j->index : j->to_value;
-    return op_launch_view(v, result, type);
+    return op_launch_view(v, j->x, type);
 }
 
 typedef struct ends { // the results' arguments, in the kernels' order

@@ -201,9 +201,24 @@ endef
 $(foreach f,$(OP_TESTS),$(eval $(call OP_TEST,$f)))
 $(T)/gpu/ladder: GPU_FLAGS += -I.
 $(T)/gpu/ladder: ops/matmul/ladder/ladder.h ops/matmul/ladder/rungs.def
-$(T)/libfakecuda.so: tests/fake/libcuda.c tests/fake/handles.h tests/fake/settings.h src/dev/cuda/abi.h
+$(T)/libfakecuda.so: tests/fake/libcuda.c tests/fake/handles.h tests/fake/modules.h tests/fake/machine.h tests/fake/settings.h src/dev/cuda/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
+# The same driver with a machine: NVIDIA's machine code played on the host. make sass-test, make sass-fuzz [SECONDS=60] [SEED=1] [FUZZ='--profile call']
+SASS_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O2 -g -Wall -Wextra -Wno-cast-function-type -ffp-contract=off -frounding-math -Isrc -Itests
+$(T)/libsasscuda.so: $(wildcard tests/sass/*.[ch] tests/fake/*.h) tests/fake/libcuda.c src/dev/cuda/abi.h
+	@mkdir -p $(@D)
+	$(call Q,link)gcc $(SASS_FLAGS) -fPIC -shared tests/fake/libcuda.c $(filter-out tests/sass/check.c,$(wildcard tests/sass/*.c)) -o $@ -lm
+$(T)/sass/check: $(wildcard tests/sass/*.[ch])
+	@mkdir -p $(@D)
+	$(call Q,link)gcc $(SASS_FLAGS) $(filter-out tests/sass/machine.c,$(wildcard tests/sass/*.c)) -o $@ -lm
+.PHONY: sass-build sass-test sass-fuzz
+sass-build: all $(T)/libsasscuda.so $(T)/sass/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff
+sass-test: sass-build
+	@sh tests/sass/run $(BUILD)
+sass-fuzz: sass-build
+	@KEEP='$(KEEP)' sh tests/sass/run $(BUILD) $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) $(FUZZ)
+test: $(T)/libsasscuda.so $(T)/sass/check
 .PHONY: gpu-build gpu-test gpu-fuzz
 gpu-build: all $(GPU_PROGRAMS) $(T)/ops $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff matrix-build
 gpu-test: gpu-build

@@ -30,8 +30,10 @@ typedef struct job {
     } options;
 } job;
 
-static const op_types number_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
-                                      "; bf16, f16 and f32 are possible"};
+static const op_types logit_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
+                                     "; bf16, f16 and f32 are possible"},
+                      loss_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
+                                    ", not a float"};
 
 // What a loss, or its gradient, is: an element for each row, or one where they are reduced.
 static uint32_t sizes_of_loss(kiln_loss_reduction reduction)
@@ -170,10 +172,10 @@ static kiln_status begin(kiln *k, const char *call, const kiln_cross_entropy_des
                          uint64_t *bytes)
 {
     const op_operand o[] = {
-        {.name = "logits", .view = &d->logits, .types = &number_types},
+        {.name = "logits", .view = &d->logits, .types = &logit_types},
         {"targets", &d->targets, .types = &op_types_indices, .same = OP_WITHOUT_AXIS},
         {.name = "weight", .view = &d->weight, .is_column = true, .types = &op_types_f32},
-        {"loss", &d->loss, .is_result = true, .types = &number_types,
+        {"loss", &d->loss, .is_result = true, .types = &loss_types,
          .same = sizes_of_loss(d->reduction)},
         {"lse", &d->lse, .is_result = true, .is_optional = true, .types = &op_types_f32,
          .same = OP_WITHOUT_AXIS},
@@ -222,7 +224,7 @@ kiln_status kiln_cross_entropy_forward(kiln *k, const kiln_cross_entropy_desc *d
     op_request r = {.program = NULL};
     kiln_arg args[7] = {kiln_arg_view(d->logits), kiln_arg_view(d->targets),
                         op_launch_view(d->weight, d->logits, KILN_F32), kiln_arg_view(losses),
-                        op_launch_view(d->lse, losses, KILN_F32)};
+                        op_launch_view(d->lse, d->logits, KILN_F32)};
     op_set(&r, SAVE, d->lse.buffer != NULL);
     if (j.lines.rows)
         status = launch(k, &j, &forward, &r, kiln_view_type(losses), args, COUNT(args),
@@ -238,10 +240,10 @@ kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backwa
         return status;
     bool is_mean = d->reduction == KILN_LOSS_MEAN, is_in_place;
     const op_operand o[] = {
-        {"logits", &d->logits, .may_be_replaced = true, .types = &number_types},
+        {"logits", &d->logits, .may_be_replaced = true, .types = &logit_types},
         {"targets", &d->targets, .types = &op_types_indices, .same = OP_WITHOUT_AXIS},
         {.name = "weight", .view = &d->weight, .is_column = true, .types = &op_types_f32},
-        {"dloss", &d->dloss, .types = &number_types, .same = sizes_of_loss(d->reduction)},
+        {"dloss", &d->dloss, .types = &loss_types, .same = sizes_of_loss(d->reduction)},
         {"lse", &d->lse, .types = &op_types_f32, .same = OP_WITHOUT_AXIS},
         {"total_weight", &d->total_weight, .is_optional = !is_mean, .types = &op_types_f32,
          .same = is_mean ? OP_ONE_ELEMENT : 0},

@@ -5,10 +5,8 @@ KERNEL_OVERLAPS
 
 #ifdef CHANNELS
 #    define IS_CHANNELS 1
-#    define COLUMN      T // written
 #else
 #    define IS_CHANNELS 0
-#    define COLUMN      const T
 #endif
 #ifdef WEIGHT
 #    define HAS_WEIGHT 1
@@ -29,7 +27,8 @@ struct sums { // plane k of result r is r * first + k / inner * outer + k % inne
     u32 is_eval; // the means are 0
 };
 
-kernel block(256) void plane_sums(const f32 *restrict part, COLUMN *weight, COLUMN *bias, f32 *restrict sums, struct sums s)
+// weight: to be read, or with CHANNELS to be written
+kernel block(256) void plane_sums(const f32 *restrict part, T *weight, T *bias, f32 *restrict sums, struct sums s)
 {
     kernel_begin();
     u64 result = (u64)block_x() * 8 + warp();
@@ -46,12 +45,10 @@ kernel block(256) void plane_sums(const f32 *restrict part, COLUMN *weight, COLU
     first = warp_sum(first);
     second = warp_sum(second);
     if (lane() == 0) {
-#ifdef CHANNELS
-        if (HAS_WEIGHT)
+        if (IS_CHANNELS && HAS_WEIGHT)
             weight[(i64)result * s.weight_step] = pack_put(T, second);
-        if (HAS_BIAS)
+        if (IS_CHANNELS && HAS_BIAS)
             bias[(i64)result * s.bias_step] = pack_put(T, first);
-#endif
         if (!IS_CHANNELS) {
             f32 count = (f32)s.planes * s.columns;
             sums[2 * result] = s.is_eval != 0 ? 0.0f : first / count;

@@ -11,9 +11,12 @@ struct cu_context_s {
 };
 struct cu_module_s {
     char *text;
+    int level;     // of the assembler's optimisation
+    void *program; // of a library that runs code
 };
 struct cu_function_s {
     char name[128];
+    cu_module module;
     int dynamic, waits; // waits: for the kernel before it
 };
 struct cu_stream_s {

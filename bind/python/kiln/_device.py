@@ -33,10 +33,7 @@ _MOST_STREAMS = 64
 
 
 def _print(_user: Any, data: int, length: int) -> None:
-    if length:
-        sys.stdout.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
-    else:  # what was printed is wanted now
-        sys.stdout.flush()
+    sys.stdout.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
 
 
 def _print_error(_user: Any, data: int, length: int) -> None:
