@@ -1,7 +1,9 @@
-# lifetime.py: threads, fork, the order in which things are freed, and many calls: nothing crashes, hangs or leaks.
+# lifetime.py: threads, fork, copies, the order in which things are freed, and many calls: nothing crashes, hangs or leaks.
+import copy
 import gc
 import multiprocessing
 import os
+import pickle
 import random
 import resource
 import subprocess
@@ -139,6 +141,40 @@ def _pool_work(n):
 def worker_processes():
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map(_pool_work, range(6)) == [0, 1, 4, 9, 16, 25]
+
+
+def _spawned_work(given):
+    m, kernel, a = given
+    x = numpy.ones(3, "f4")
+    m.saxpy(x, x.copy(), 1.0, 3, items=3)
+    kernel(x, x.copy(), 1.0, 3, items=3)
+    return x.tolist() + a.tolist()
+
+
+@on_each_device
+def copied_and_pickled(device):
+    """A copy of a handle is the handle; a copy of an array has elements of its own. In another process modules are compiled and arrays made there."""
+    m, a, stream = kiln.compile(SAXPY, device=device), kiln.array([[1, 2], [3, 4]], "i32", device), kiln.Stream(device)
+    for one in (m, m.saxpy, m.device, stream):
+        assert copy.copy(one) is one and copy.deepcopy([one])[0] is one
+    for one in (m, m.saxpy, m.device):
+        assert type(pickle.loads(pickle.dumps(one))) is type(one)
+    assert pickle.loads(pickle.dumps(m.device)) is kiln.device(device)
+    raises(kiln.TypeMismatch, ["Stream", "pickled"], pickle.dumps, stream)
+    for make in (copy.copy, copy.deepcopy, kiln.Array.copy, lambda one: pickle.loads(pickle.dumps(one))):
+        for one in (a, a.T, a[::-1, 1:], a[0, 0], a[:0], kiln.zeros(2, "bf16", device)):
+            made = make(one)
+            assert made.tolist() == one.tolist() and made.shape == one.shape and made.dtype == one.dtype and made.device is one.device
+            if made.size:
+                made.write(7)
+        assert a.tolist() == [[1, 2], [3, 4]]
+    del made, one, stream
+    gc.collect()
+    x = numpy.ones(3, "f4")
+    m.saxpy(x, x.copy(), 1.0, 3, items=3)  # nothing was closed or freed for both
+    assert (x == 2).all() and a.tolist() == [[1, 2], [3, 4]]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(_spawned_work, [(m, m.saxpy, a[0])]) == [[4, 4, 4, 1, 2]]
 
 
 @test

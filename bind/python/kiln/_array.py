@@ -277,6 +277,19 @@ class Array:
         if getattr(self, "_base", self) is None and self._buffer:
             self.device.free_later(library.kiln_buffer_free, self._buffer)
 
+    def copy(self) -> Array:
+        """A new array on the same device with the same elements, contiguous."""
+        return _made(self.kind, self.itemsize, self.shape, self.device, self.tobytes())
+
+    def __copy__(self) -> Array:
+        return self.copy()  # two objects over one buffer would free it twice
+
+    def __deepcopy__(self, _memo: Any) -> Array:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _made, (self.kind, self.itemsize, self.shape, self.device, self.tobytes())
+
     @property
     def dtype(self) -> str:
         """Kiln's name of the type: "f32"."""
@@ -427,6 +440,18 @@ class Array:
     def tolist(self) -> Any:
         return _lists.from_bytes(self.tobytes(), self.kind, self.shape) if self.kind in SIZE else self.numpy().tolist()
 
+    def item(self) -> Any:
+        """The number in an array of one element."""
+        if self.size != 1:
+            raise ArgumentError("item: the array has %d elements, not one: index it first" % self.size)
+        return self.reshape(()).tolist()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
     # --- for other libraries
     def __dlpack_device__(self) -> tuple[int, int]:
         out = _abi.kiln_dl_device()
@@ -516,6 +541,16 @@ def empty(shape: int | Sequence[int], dtype: Any = "f32", device: Device | str |
 
 
 zeros = empty
+
+
+def _made(kind: int, item: int, shape: tuple[int, ...], device: Device, data: bytes) -> Array:
+    """An array with these elements: what a copy and a pickled array are made of."""
+    count = len(data) // item
+    desc = _abi.kiln_buffer_desc(type=kind, element_size=0 if kind else item, count=count)
+    out = c_void_p()
+    device.call(library.kiln_buffer_make, device.open_handle(), byref(desc), byref(out))
+    assert out.value is not None
+    return Array(device, out.value, kind, shape, dense_strides(shape), item=item).write(data)
 
 
 def array(values: Any, dtype: Any = None, device: Device | str | None = None) -> Array:

@@ -98,6 +98,15 @@ class Device:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
+    def __copy__(self) -> Device:
+        return self  # another object over the same handle would close it for both
+
+    def __deepcopy__(self, _memo: Any) -> Device:
+        return self
+
+    def __reduce__(self) -> Any:
+        return shared_device, (self.name,)  # in another process: the device of this name there
+
     def __del__(self) -> None:
         try:
             self.close()
@@ -257,6 +266,15 @@ class Stream:
         out = c_void_p()
         self.device.call(library.kiln_stream_new, self.device.open_handle(), priority, byref(out))
         self.handle = out.value
+
+    def __copy__(self) -> Stream:
+        return self  # the same queue: another object would free it twice
+
+    def __deepcopy__(self, _memo: Any) -> Stream:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeMismatch("a kiln.Stream cannot be pickled: it is a queue of this process; make one where it is needed")
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):

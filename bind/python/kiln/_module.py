@@ -194,6 +194,20 @@ class Module:
             found = self._loaded[id(device)] = _Loaded(device, self.source.compile(device))
         return found
 
+    def __copy__(self) -> Module:
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, _memo: Any) -> Module:
+        return self
+
+    def __reduce__(self) -> Any:
+        return Module._again, (self.source, self._name)
+
+    @classmethod
+    def _again(cls, source: Source, device: str) -> Module:
+        """The module in another process, which compiles it anew."""
+        return cls(source, shared_device(device))
+
     def __getattr__(self, name: str) -> Kernel:
         kernels = self.__dict__.get("kernels", {})
         if name in kernels:
@@ -281,6 +295,15 @@ class Kernel:
 
     def __repr__(self) -> str:
         return "<kiln.Kernel %s>" % self.prototype
+
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, _memo: Any) -> Kernel:
+        return self
+
+    def __reduce__(self) -> Any:
+        return Module.__getitem__, (self.module, self.__name__)
 
     def constant(self, name: str) -> int:
         """The value of an enum constant or tunable of the kernel's source."""
