@@ -446,6 +446,71 @@ def fused_functions(device):
     raises(AttributeError, ["matmul", "elementwise"], kiln.fuse(lambda x: x.matmul(x)), x)
 
 
+# What is no number, or does not fit, for each kind of field.
+WRONG = {
+    "int": ("a", 1.5, None, 1 << 70, [1], 1j), "float": ("a", None, [1.0], 1j, 10**400), "bool": ("a", None, 2, 0.5), "axis": ("a", 1.5, None, 9),
+    "enum": ("gone", 1 << 40, None, [1]), "numbers": (None, "a", (1.5,), ("a",), (1 << 70,), (1,) * 9),
+}  # fmt: skip
+
+
+@test
+def wrong_numbers_of_every_op_are_named():
+    """Every number of every description, before anything else is done with the call."""
+    fields = 0
+    for title, op in vars(_op_table).items():
+        if not isinstance(op, _op.Op):
+            continue
+        x = numpy.ones((2, 2, 2, 2), "f4")
+        has_input = any(kind in ("in", "views", "viewlist", "written") for kind, _, _ in op.fields)
+        right = {"in": x, "out": None if has_input else x, "views": [x], "viewlist": [x], "written": [x], "numbers": (), "enum": 0, "bool": False, "float": 0.0, "int": 0, "axis": 0}
+        values = [(() if extra == "()" else 0) if kind == "extra" else right.get(kind) for kind, _, extra in op.fields]
+        for at, (kind, name, extra) in enumerate(op.fields):
+            for wrong in WRONG.get("numbers" if extra == "()" else "int" if kind == "extra" else kind, ()):
+                given = tuple(wrong if n == at else value for n, value in enumerate(values))
+                error = raises(kiln.ArgumentError, [name], op, given, None, "interp")
+                assert str(error).startswith(op.call + ": ") and "kiln_" not in str(error), error
+                fields += 1
+    assert fields > 500, fields
+    a = numpy.ones(3, "f4")
+    for name, row in ops.ELEMENTWISE.items():
+        for wrong in WRONG["float"] if row[2] else ():
+            raises(kiln.ArgumentError, [name, "alpha"], getattr(ops, name), *[a] * row[1].index("_"), alpha=wrong)
+    raises(kiln.ArgumentError, ["norm: eps"], ops.norm, a, eps=-1.0)
+    raises(kiln.ArgumentError, ["sum: 'out'"], ops.sum, a, out=numpy.ones(2, "f4"))
+    raises(kiln.ArgumentError, ["sum: keepdims=3"], ops.sum, a, keepdims=3)
+    raises(kiln.ArgumentError, ["add: 'a' is bool"], ops.add, a > 0, a > 0)
+    raises(kiln.ArgumentError, ["pad: 'out' would be [-2]"], ops.pad, a, before=(-5,))
+    raises(kiln.ArgumentError, ["upsample", "[-1]"], ops.upsample, a, sizes=(-1,))
+    assert ops.pad(numpy.ones((2, 3), "f4"), before=1, after=2).shape == (5, 6)
+    raises(kiln.ArgumentError, ["quantise_weights: bits=5", "4 or 8"], ops.quantise_weights, numpy.ones((2, 32), "f4"), bits=5)
+    for call, args in ((ops.quantise_weights, (a,)), (ops.batch_norm, (a,)), (ops.group_norm, (a,)), (ops.embedding, (a, numpy.zeros(2, "i8"))), (ops.linear, (a, a))):
+        raises(kiln.ArgumentError, [call.__name__, "1 dimensions"], call, *args)
+    raises(kiln.ArgumentError, ["concat: 'parts' is empty"], ops.concat, [])
+    raises(kiln.TypeMismatch, ["concat: 'parts' is a int"], ops.concat, 3)
+    raises(kiln.TypeMismatch, ["split: 'parts' is a int"], ops.split, 3, a)
+    raises(kiln.TypeMismatch, ["elementwise_backward: operands is a list of 1: a list of 2"], ops.elementwise_backward, "mul", [a], a)
+    raises(kiln.TypeMismatch, ["elementwise_backward: operands is a ndarray"], ops.elementwise_backward, "mul", numpy.ones((2, 3), "f4"), a)
+    raises(kiln.TypeMismatch, ["elementwise_backward: wanted is a list of 1"], ops.elementwise_backward, "mul", [a, a], a, wanted=[True])
+
+
+@test
+def numbers_beside_arrays_are_not_cut():
+    whole, small, half = numpy.arange(4), numpy.arange(4, dtype="u1"), numpy.ones(4, "f2")
+    for value in (1.5, numpy.float32(1.5), float("nan")):
+        raises(kiln.TypeMismatch, ["less: 'b' is", "i64", "whole numbers"], ops.less, whole, value)
+    assert ops.less(whole, 2.0).tolist() == [True, True, False, False] and ops.add(whole, True).tolist() == [1, 2, 3, 4]
+    for value in (256, -1):
+        raises(kiln.ArgumentError, ["add: 'b' is %d" % value, "u8", "255"], ops.add, small, value)
+    raises(kiln.ArgumentError, ["mul: 'a'=1e+300", "f32"], ops.mul, 1e300, numpy.ones(2, "f4"))
+    raises(kiln.ArgumentError, ["mul: 'a' is 70000", "f16"], ops.mul, 70000, half)
+    assert ops.mul(numpy.ones(2, "f4"), float("inf")).tolist() == [float("inf")] * 2
+    assert ops.where(whole > 1, 0.5, 2.0).tolist() == [2, 2, 0.5, 0.5] and ops.where(0.5, half, 0.0).tolist() == [1] * 4
+    raises(kiln.TypeMismatch, ["mul: 'b' is 1.5", "i64"], kiln.fuse(lambda x: x * 1.5), whole)
+    scaled = kiln.fuse(lambda x, s: x * s)
+    assert scaled(whole, 2).tolist() == [0, 2, 4, 6] and scaled(half, 1.5).tolist() == [1.5] * 4
+    raises(kiln.TypeMismatch, ["mul: 'b' is 1.5", "whole numbers"], scaled, whole, 1.5)
+
+
 @test
 def every_op_was_called():
     if sys.argv[1:]:

@@ -158,6 +158,13 @@ class Device:
             if status:
                 check(status, handle)
 
+    def call_op(self, name: str, function: Any, *arguments: Any) -> None:
+        """The same for an op: what goes wrong is said of the op by its name in Python."""
+        try:
+            self.call(function, *arguments)
+        except Error as error:
+            raise error.of(name) from None
+
     # --- freeing
     def free_later(self, free: Any, handle: int) -> None:
         """Frees a handle now, or, where a call is under way, after it."""

@@ -24,6 +24,7 @@ _COLOURS = [
     (re.compile(r"(?<=\| )\s*\^+.*$"), "1;31", "color:#c0392b"),
     (re.compile(r"(?<=\| )\s*-{2,}(?: .*)?$"), "36", "color:#16808c"),
 ]
+_C_NAME = re.compile(r"^kiln_\w+: ")
 
 
 def _painted(line: str, paint: Any, plain: Any) -> str:
@@ -111,6 +112,12 @@ class Error(Exception):
 
     def __str__(self) -> str:
         return coloured(self.text) if _wants_colour() else self.text
+
+    def of(self, call: str) -> Error:
+        """The same with the name of the op that was called, where the library names its own function."""
+        self.text = _C_NAME.sub(lambda _: call + ": ", self.text, 1)
+        self.args = (self.text,)
+        return self
 
     def _repr_html_(self) -> str:
         return as_html(self.text)

@@ -10,14 +10,14 @@ import ctypes
 from ctypes import byref
 from typing import Any, Callable, Sequence
 
-from . import _abi, _shapes
+from . import _abi, _numbers, _shapes
 from ._array import describe
 from ._borrow import Borrowed, choose_device
 from ._device import NO_VIEW
 from ._errors import ArgumentError, TypeMismatch
 from ._library import library
 from ._op import Op, _no_gradient, allocate, reduced
-from ._types import FROM_NAME, NAME, SIZE, type_of
+from ._types import FLOATS, FROM_NAME, NAME, SIZE, type_of
 
 INPUTS, OUTPUTS, VIEWS, PARAMETERS, NODES = 12, 8, 16, 16, 256
 _EXPRESSION_BYTES = 168 + NODES * 24
@@ -37,6 +37,7 @@ class Expression:
     def __init__(self) -> None:
         self.memory = ctypes.create_string_buffer(_EXPRESSION_BYTES)
         self.address = ctypes.addressof(self.memory)
+        self.whole: dict[int, str] = {}  # numbers among the arguments that stand beside arrays of whole numbers: where
 
     def copy(self) -> Expression:
         made = Expression()
@@ -52,12 +53,13 @@ class Expression:
 class Node:
     """A value of the expression. Operators, and the elementwise ops of kiln.ops as functions or methods, give other nodes."""
 
-    __slots__ = ("of", "number", "kind")
+    __slots__ = ("of", "number", "kind", "argument")
     _is_node = True
     __array_ufunc__ = None  # NumPy's numbers leave operators to us
 
-    def __init__(self, of: Expression, number: int, kind: int | None) -> None:
-        self.of, self.number, self.kind = of, number, kind
+    def __init__(self, of: Expression, number: int, kind: int | None, argument: int | None = None) -> None:
+        """argument: which of the numbers among the function's arguments it is"""
+        self.of, self.number, self.kind, self.argument = of, number, kind, argument
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in _abi.ENUMS["kiln_elementwise"]:
@@ -124,8 +126,14 @@ def apply(name: str, operands: Sequence[Any], alpha: Any = None, beta: Any = Non
         raise ArgumentError("fuse: %s takes %d operands, not %d" % (name, form.index("_"), len(operands)))
     of = next(o.of for o in operands if isinstance(o, Node))
     nodes = []
-    for letter, value in zip("abc", operands):
+    kinds = [o.kind for o, role in zip(operands, form) if role == "T" and isinstance(o, Node) and o.kind is not None]
+    kind = max(kinds, key=lambda k: SIZE[k]) if kinds else None
+    for letter, value, role in zip("abc", operands, form):
+        where = "fuse: %s: '%s'" % (name, letter)
+        if role == "T" and kind is not None and kind not in FLOATS and getattr(value, "argument", None) is not None:
+            of.whole[value.argument] = where
         if isinstance(value, (bool, int, float)):
+            value = _numbers.beside(where, value, kind) if role == "T" and kind is not None else value
             value = Node(of, library.kiln_expr_constant(of.address, float(value)), None)
         if not isinstance(value, Node) or value.of is not of:
             raise TypeMismatch("fuse: %s: '%s' is a %s: a value of this function, or a number" % (name, letter, type(value).__name__))
@@ -136,9 +144,7 @@ def apply(name: str, operands: Sequence[Any], alpha: Any = None, beta: Any = Non
         numbers.append(given.number if isinstance(given, Node) else library.kiln_expr_constant(of.address, float(given)) if has else 0)
     padded = [n.number for n in nodes] + [0] * (3 - len(nodes))
     made = of.checked(library.kiln_expr_op_with(of.address, number, *padded, *numbers), name)
-    kinds = [n.kind for n, role in zip(nodes, form) if role == "T" and n.kind is not None]
-    kind = _abi.KILN_BOOL if form.endswith("_B") else max(kinds, key=lambda k: SIZE[k]) if kinds else None
-    return Node(of, made, kind)
+    return Node(of, made, _abi.KILN_BOOL if form.endswith("_B") else kind)
 
 
 class Trace:
@@ -151,7 +157,7 @@ class Trace:
         self.inputs: list[Node] = []
         for kind in kinds:
             if kind is None:
-                arguments.append(Node(of, of.checked(library.kiln_expr_parameter(of.address, numbers), name), None))
+                arguments.append(Node(of, of.checked(library.kiln_expr_parameter(of.address, numbers), name), None, numbers))
                 numbers += 1
             else:
                 arguments.append(Node(of, of.checked(library.kiln_expr_input(of.address, arrays), name), kind))
@@ -171,6 +177,12 @@ class Trace:
         self.nodes = [r.node if isinstance(r, Reduced) else r for r in self.results]
         self.kinds = [n.kind if n.kind is not None else self.inputs[0].kind for n in self.nodes]
         self.reductions = [REDUCTIONS[r.op] if isinstance(r, Reduced) else 0 for r in self.results]
+
+    def check_numbers(self, numbers: Sequence[float]) -> None:
+        """Numbers beside arrays of whole numbers must be whole: nothing is cut off."""
+        for at, where in self.expression.whole.items():
+            if not float(numbers[at]).is_integer():
+                raise TypeMismatch("%s is %r beside an array of whole numbers: convert the array first" % (where, numbers[at]))
 
     def shapes(self, shape: Sequence[int]) -> tuple[int, list[tuple[int, ...]]]:
         """(bits of the reduced axes, a shape for each result) over a shape that all arrays are broadcast to"""
@@ -219,6 +231,8 @@ class Fused:
         if shape is None:
             raise ArgumentError("%s: shapes %s do not go together: sizes are equal, or 1" % (self.name, ", ".join(str(list(one.shape)) for one in arrays)))
         mask, shapes = trace.shapes(shape)
+        numbers = tuple(_numbers.real("%s: argument %d" % (self.name, n), a) for n, a in enumerate(arguments) if isinstance(a, (bool, int, float)))
+        trace.check_numbers(numbers)
         given = [out] if out is not None and not trace.is_many else list(out) if out is not None else [None] * len(shapes)
         if len(given) != len(shapes):
             raise ArgumentError("%s: out has %d arrays for %d results" % (self.name, len(given), len(shapes)))
@@ -230,19 +244,18 @@ class Fused:
         borrowed = Borrowed(on, stream)
         try:
             views = [borrowed.view(one, False) for one in arrays] + [borrowed.view(one, True) for one in results if one is not None]
-            numbers = tuple(float(a) for a in arguments if isinstance(a, (bool, int, float)))
             pack = FUSE.packer(*fields(len(arrays), len(results)).split(), "workspace", "stream",
                                fixed=fixed_fields(trace, mask) | {"parameters": numbers})  # fmt: skip
             work = NO_VIEW
             if mask:
                 size = ctypes.c_uint64()
-                on.call(library.kiln_fuse_workspace, on.handle, pack(*views, NO_VIEW, borrowed.stream()), byref(size))
+                on.call_op(self.name, library.kiln_fuse_workspace, on.handle, pack(*views, NO_VIEW, borrowed.stream()), byref(size))
                 if size.value:
                     space = describe(allocate(arrays[0], (size.value,), _abi.KILN_F32))
                     assert space is not None
                     borrowed.keep.append(space)
                     work = borrowed.view(space, True)
-            on.call(library.kiln_fuse, on.handle, pack(*views, work, borrowed.stream()))
+            on.call_op(self.name, library.kiln_fuse, on.handle, pack(*views, work, borrowed.stream()))
         finally:
             borrowed.finish()
         return tuple(made) if trace.is_many else made[0]

@@ -12,7 +12,7 @@ from ctypes import byref
 from types import SimpleNamespace
 from typing import Any, Iterable, Sequence
 
-from . import _abi, _shapes
+from . import _abi, _numbers, _shapes
 from ._array import Array, Described, dense_strides, describe, empty, numpy_dtype
 from ._borrow import Borrowed, choose_device
 from ._device import NO_VIEW, Device
@@ -55,7 +55,7 @@ class Op:
         self.form = form
         self.fields = fields
         self.enums = {name: _abi.ENUMS[extra] for kind, name, extra in fields if kind == "enum"}
-        self.sizes = {n: form for n, form in zip((n for _, n, _ in fields), _field_sizes(form, fields))}
+        self.sizes, self.letters = _field_sizes(form, fields)
 
     def packer(self, *names: str, fixed: dict[str, Any] | None = None) -> Any:
         """A function that packs the description from the values of these fields, in this order, a tuple for one with several; all others are zero, or fixed."""
@@ -86,11 +86,11 @@ class Op:
 
     def _enum(self, name: str, value: Any) -> int:
         if isinstance(value, int):
-            return value
-        try:
-            return self.enums[name][value]
-        except KeyError:
-            raise ArgumentError("%s: %s=%r: one of %s" % (self.call, name, value, ", ".join(self.enums[name]))) from None
+            return _numbers.whole("%s: %s" % (self.call, name), value, "i")
+        found = self.enums[name].get(value) if isinstance(value, str) else None
+        if found is None:
+            raise ArgumentError("%s: %s=%r: one of %s" % (self.call, name, value, ", ".join(self.enums[name])))
+        return found
 
     def _input(self, name: str, value: Any) -> Described:
         one = describe(value, "%s: '%s'" % (self.call, name))
@@ -98,8 +98,8 @@ class Op:
             raise TypeMismatch("%s: '%s' is a %s, not an array" % (self.call, name, type(value).__name__))
         return _no_records(one, self.call, name)
 
-    def __call__(self, values: tuple[Any, ...], stream: Any = None, device: Any = None) -> Any:
-        call = self.call
+    def __call__(self, values: tuple[Any, ...], stream: Any = None, device: Any = None, call: str = "") -> Any:
+        call = call or self.call
         given = SimpleNamespace()
         arrays: dict[str, Any] = {}
         named: list[tuple[str, Described]] = []
@@ -114,6 +114,11 @@ class Op:
                 setattr(given, name, one)
                 named.append((name, one))
             elif kind in ("views", "viewlist", "written"):
+                if not isinstance(value, Iterable):
+                    raise TypeMismatch("%s: '%s' is a %s, not a list of arrays" % (call, name, type(value).__name__))
+                value = list(value)
+                if kind != "written" and not value:
+                    raise ArgumentError("%s: '%s' is empty: at least one array" % (call, name))
                 if kind == "written":
                     results += value
                 many = arrays[name] = [self._input("%s[%d]" % (name, n), v) for n, v in enumerate(value)]
@@ -137,12 +142,12 @@ class Op:
         try:
             words = self._words(arrays, numbers, borrowed, keep)
             if any(extra.startswith("query:") for _, _, extra in self.fields):
-                self._workspace(arrays, words, borrowed, like)
+                self._workspace(call, arrays, words, borrowed, like)
                 words = self._words(arrays, numbers, borrowed, keep)
             for at, (kind, _, _) in enumerate(self.fields):
                 if kind == "stream":
                     words[at] = [borrowed.stream()]
-            on.call(self.function, on.handle, self.pack(*(word for group in words for word in group)))
+            on.call_op(call, self.function, on.handle, self.pack(*(word for group in words for word in group)))
         finally:
             borrowed.finish()
         return results[0] if len(results) == 1 else tuple(results)
@@ -157,20 +162,28 @@ class Op:
     def _numbers(self, given: Any, like: Described, values: tuple[Any, ...]) -> dict[str, Any]:
         numbers: dict[str, Any] = {}
         for (kind, name, extra), value in zip(self.fields, values):
+            where = "%s: %s" % (self.call, name)
+            rank = len(like.shape)
             if kind == "axis":
-                rank = len(like.shape)
                 if not hasattr(value, "__index__"):
-                    raise TypeMismatch("%s: axis=%r: a whole number" % (self.call, value))
+                    raise TypeMismatch("%s=%r: a whole number" % (where, value))
                 if not -rank <= value < rank:
                     raise ArgumentError("%s: axis %d of an array of %d dimensions" % (self.call, value, rank))
                 value %= rank
             elif kind == "enum":
                 value = self._enum(name, value)
-            elif kind == "numbers":
-                value = tuple(value) if not isinstance(value, (int, float)) else (value,) * max(len(like.shape) - 2, 1)  # one for all of space
-                if len(value) > int(extra):
-                    raise ArgumentError("%s: %s takes at most %s numbers" % (self.call, name, extra))
-            elif kind not in ("bool", "int", "float", "pointer", "extra"):
+            elif kind == "numbers" or kind == "extra" and extra == "()":
+                most = int(extra) if kind == "numbers" else _abi.KILN_MAX_RANK
+                if hasattr(value, "__index__"):  # one for all of space, or for every dimension
+                    value = (value,) * (max(rank - 2, 1) if most == 3 else rank)
+                value = _numbers.wholes(where, value, self.letters.get(name, "q"), most)
+            elif kind == "int" or kind == "extra":
+                value = _numbers.whole(where, value, self.letters.get(name, "q"))
+            elif kind == "float":
+                value = _numbers.real(where, value, self.letters[name])
+            elif kind == "bool":
+                value = _numbers.truth(where, value)
+            elif kind != "pointer":
                 continue
             numbers[name] = value
             setattr(given, name, value)
@@ -199,14 +212,16 @@ class Op:
             shape, result_kind = getattr(_shapes, extra)(given)
         except ValueError as error:
             raise ArgumentError(str(error)) from None
+        if min(shape, default=0) < 0:
+            raise ArgumentError("%s: '%s' would be %s: no size is below 0" % (self.call, name, list(shape)))
         return allocate(like, shape, result_kind)
 
-    def _workspace(self, arrays: dict[str, Any], words: list[Any], borrowed: Borrowed, like: Described) -> None:
+    def _workspace(self, call: str, arrays: dict[str, Any], words: list[Any], borrowed: Borrowed, like: Described) -> None:
         name, extra = next((n, e) for _, n, e in self.fields if e.startswith("query:"))
         elements = ctypes.c_uint64()
         desc = self.pack(*(word for group in words for word in group))
         _, query, kind = extra.split(":")
-        borrowed.device.call(getattr(library, query), borrowed.device.handle, desc, byref(elements))
+        borrowed.device.call_op(call, getattr(library, query), borrowed.device.handle, desc, byref(elements))
         if elements.value:
             arrays[name] = self._input(name, allocate(like, (elements.value,), FROM_NAME[kind]))
             borrowed.keep.append(arrays[name])
@@ -254,19 +269,19 @@ def _pointer(values: Any, c_type: str, keep: list[Any]) -> int:
     return ctypes.addressof(memory)
 
 
-def _field_sizes(form: str, fields: list[tuple[str, str, str]]) -> list[int]:
-    """The sizes of the fields that are bytes, in a format of the module struct."""
+def _field_sizes(form: str, fields: list[tuple[str, str, str]]) -> tuple[dict[str, int], dict[str, str]]:
+    """(the sizes of the fields that are bytes, the letters of the others) in a format of the module struct"""
     import re
 
     words = [w for w in re.findall(r"\d*[a-zA-Z?]", form) if not w.endswith("x")]
-    sizes, at = [], 0
-    for kind, _, extra in fields:
+    sizes, letters, at = {}, {}, 0
+    for kind, name, extra in fields:
         if kind == "extra":
             continue
-        count = int(extra) if kind in ("views", "numbers") else 1
-        sizes.append(int(words[at][:-1]) if words[at].endswith("s") else 0)
-        at += count
-    return sizes
+        sizes[name] = int(words[at][:-1]) if words[at].endswith("s") else 0
+        letters[name] = words[at][-1]
+        at += int(extra) if kind in ("views", "numbers") else 1
+    return sizes, letters
 
 
 # --- elementwise ops: the forms of their descriptions (a test compares them with the headers')
@@ -298,6 +313,7 @@ def _operands(call: str, form: str, operands: Sequence[Any]) -> tuple[list[Descr
     out: list[Described] = []
     for letter, one, role, value in zip("abc", found, form, operands):
         if one is None:
+            value = _numbers.beside("%s: '%s'" % (call, letter), value, kind) if role == "T" else bool(value)
             one = _constant(kind if role == "T" else _abi.KILN_BOOL, value, next(o for o in found if o is not None))
         elif role == "T" and one.kind != kind:
             raise TypeMismatch("%s: '%s' is an array of %s, another operand of %s: convert one of them" % (call, letter, one.type_name, NAME[kind]))
@@ -346,6 +362,7 @@ def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float,
         from ._fuse import apply
 
         return apply(call, operands, alpha, beta)
+    alpha, beta = _numbers.real(call + ": alpha", alpha), _numbers.real(call + ": beta", beta)
     arrays, kind = _operands(call, form, operands)
     _no_gradient(call, [("abc"[n], one.source) for n, one in enumerate(arrays)])
     like = next((one for one, value in zip(arrays, operands) if not isinstance(value, (bool, int, float)) and not _is_number(value)), arrays[0])
@@ -369,7 +386,7 @@ def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float,
     try:
         views = [borrowed.view(one, False) for one in arrays] + [NO_VIEW] * (3 - len(arrays))
         written = borrowed.view(result, True, "%s: 'out'" % call)
-        on.call(library.kiln_elementwise_forward, on.handle, _FORWARD(number, *views, written, alpha, beta, borrowed.stream()))
+        on.call_op(call, library.kiln_elementwise_forward, on.handle, _FORWARD(number, *views, written, alpha, beta, borrowed.stream()))
     finally:
         borrowed.finish()
     return out
@@ -389,6 +406,12 @@ def elementwise_backward(op: str, operands: Sequence[Any], dout: Any, *, alpha: 
     number, form, _, _, has_derivatives = ops.ELEMENTWISE[op]
     if not has_derivatives:
         raise ArgumentError("elementwise_backward: '%s' has no derivative: detach its result" % op)
+    count = form.index("_")
+    for name, given in (("operands", operands), ("wanted", wanted)):
+        if given is not None and (not isinstance(given, (tuple, list)) or len(given) != count):
+            raise TypeMismatch("elementwise_backward: %s is %s: a list of %d, as many as '%s' has operands"
+                               % (name, "a list of %d" % len(given) if isinstance(given, (tuple, list)) else "a " + type(given).__name__, count, op))  # fmt: skip
+    alpha, beta = _numbers.real("elementwise_backward: alpha", alpha), _numbers.real("elementwise_backward: beta", beta)
     arrays, kind = _operands(op, form, operands)
     upstream = describe(dout, "%s: 'dout'" % op)
     if upstream is None:
@@ -404,7 +427,7 @@ def elementwise_backward(op: str, operands: Sequence[Any], dout: Any, *, alpha: 
         views = [borrowed.view(one, False) for one in arrays] + [NO_VIEW] * (3 - len(arrays))
         dviews = [borrowed.view(d, True) if d is not None else NO_VIEW for d in described] + [NO_VIEW] * (3 - len(arrays))
         up = borrowed.view(upstream, False)
-        on.call(library.kiln_elementwise_backward, on.handle, _BACKWARD(number, *views, up, *dviews, alpha, beta, borrowed.stream()))
+        on.call_op(op + "'s gradient", library.kiln_elementwise_backward, on.handle, _BACKWARD(number, *views, up, *dviews, alpha, beta, borrowed.stream()))
     finally:
         borrowed.finish()
     return tuple(results)
@@ -436,6 +459,7 @@ def reduce(op: str, x: Any, axis: Any, keepdims: bool, alpha: float, out: Any, d
     one = describe(x, "%s: 'x'" % op)
     if one is None:
         raise TypeMismatch("%s: 'x' is a %s, not an array" % (op, type(x).__name__))
+    keepdims, alpha = _numbers.truth(op + ": keepdims", keepdims), _numbers.real(op + ": alpha", alpha)
     mask, shape = reduced(one.shape, axis, keepdims, op)
     if not mask and one.shape:  # no dimension at all: rows of one element
         if op in ("argmax", "argmin"):
@@ -454,7 +478,7 @@ def reduce(op: str, x: Any, axis: Any, keepdims: bool, alpha: float, out: Any, d
             raise TypeMismatch("%s: dtype=%r is none of Kiln's types" % (op, dtype))
         one.wanted = device
         out = allocate(one, shape, kind)
-    return _op_table.reduce((op, x, out, mask, alpha, None, None), stream, device)
+    return _op_table.reduce((op, x, out, mask, alpha, None, None), stream, device, op)
 
 
 _NAMES = [name for name, value in sorted(_abi.ENUMS["kiln_elementwise"].items(), key=lambda row: row[1])]

@@ -27,6 +27,13 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
     return tuple(out)
 
 
+def _of_rank(name: str, array: Any, rank: int, what: str, has_more: bool = False) -> None:
+    """Refuses an array that has not so many dimensions; what: their names."""
+    found = len(array.shape)
+    if found != rank and not (has_more and found > rank):
+        raise ValueError("%s has %d dimensions: %s" % (name, found, what))
+
+
 def matmul(v: Any) -> tuple[tuple[int, ...], int]:
     if len(v.a.shape) < 2 or len(v.b.shape) < 2:
         raise ValueError("matmul: 'a' and 'b' have at least two dimensions; a vector is a matrix of one row: x[None, :]")
@@ -123,6 +130,7 @@ def upsampled(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def embedded(v: Any) -> tuple[tuple[int, ...], int]:
+    _of_rank("embedding: 'weight'", v.weight, 2, "[rows, columns]", True)
     return (*v.index.shape, v.weight.shape[-1]), v.weight.kind
 
 
@@ -144,6 +152,8 @@ def bitwise(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def _linear(v: Any, which: str) -> tuple[tuple[int, ...], int]:
+    _of_rank("linear: 'x'", v.x, 2, "[rows, inputs]; a vector is a matrix of one row: x[None, :]")
+    _of_rank("linear: 'weight%s'" % which, getattr(v, "weight" + which), 2, "[outputs, inputs]")
     scale = getattr(v, "scale" + which, None)
     kind = v.x.kind if v.x.kind != I8 else F32 if scale is not None else I32
     return (v.x.shape[0], getattr(v, "weight" + which).shape[0]), kind
@@ -166,6 +176,9 @@ def linear_v(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def weights(v: Any) -> tuple[tuple[int, ...], int]:
+    _of_rank("quantise_weights: 'x'", v.x, 2, "[outputs, inputs]")
+    if v.bits not in (4, 8):
+        raise ValueError("quantise_weights: bits=%d: 4 or 8" % v.bits)
     n, k = v.x.shape
     return ((n, -(-k // 32) * 4), U32) if v.bits == 4 else ((n, k), I8)
 
@@ -180,6 +193,7 @@ def weights_zero(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def numbers(v: Any) -> tuple[tuple[int, ...], int]:
+    _of_rank("dequantise_weights: 'weight'", v.weight, 2, "[outputs, columns]")
     n, columns = v.weight.shape
     return (n, v.k or (columns * 8 if v.weight.kind == U32 else columns)), F32
 
@@ -213,6 +227,7 @@ def conv(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def conv_bias(v: Any) -> tuple[tuple[int, ...], int]:
+    _of_rank("conv_backward: 'dout'", v.dout, 3, "[batch, channels, space…]", True)
     return (v.dout.shape[1],), v.x.kind
 
 
@@ -231,14 +246,17 @@ def pool_indices(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def group_statistics(v: Any) -> tuple[tuple[int, ...], int]:
+    _of_rank("group_norm: 'x'", v.x, 2, "[items, channels, …]", True)
     return (v.x.shape[0] * v.groups,), F32
 
 
 def channel_statistics(v: Any) -> tuple[tuple[int, ...], int]:
+    _of_rank("batch_norm: 'x'", v.x, 2, "[items, channels, …]", True)
     return (v.x.shape[1],), F32
 
 
 def channels(v: Any) -> tuple[tuple[int, ...], int]:
+    _of_rank("'x'", v.x, 2, "[items, channels, …]", True)
     return (v.x.shape[1],), v.x.kind
 
 
