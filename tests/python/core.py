@@ -102,6 +102,25 @@ def every_kind_of_argument(device):
     raises(kiln.ArgumentError, ["flexible"], m.flexible, grid, 8, items=8)
 
 
+@on_each_device
+def vectors_have_numbers_of_one_type(device):
+    """An array of another type would be read as what it is not, without a word."""
+    source = "#include <kiln/kernel.h>\nkernel block(32) void k(f32x4 *y, const i16x2 *x, f32x%d a, u32 n) { u32 i = global_x(); if (i < n) { y[i].x += a.x; y[i].z = (f32)x[i].y + a.z; } }"
+    m = kiln.compile(source % 4, device=device)
+    y, x = numpy.zeros((3, 4), "f4"), numpy.arange(6, dtype="i2")
+    m.k(y, x, numpy.array([1, 2, 3, 4], "f4"), 3, items=3)
+    m.k(y, x.view("u1"), (1, 2.0, numpy.float32(3), 4), 3, items=3)  # bytes are bytes; numbers are a vector, too
+    assert y[:, 0].tolist() == [2, 2, 2] and y[:, 2].tolist() == [4, 6, 8]
+    raises(kiln.TypeMismatch, ["'y'", "f64", "f32x4 *", "astype('float32')"], m.k, numpy.zeros((3, 2)), x, (1, 2, 3, 4), 3, items=3)
+    raises(kiln.TypeMismatch, ["'x'", "i32", "const i16x2 *", "astype('int16')"], m.k, y, x.astype("i4"), (1, 2, 3, 4), 3, items=3)
+    raises(kiln.TypeMismatch, ["'a'", "f64", "f32x4"], m.k, y, x, numpy.ones(2), 3, items=3)
+    raises(kiln.TypeMismatch, ["'a'", "5 numbers"], m.k, y, x, (1, 2, 3, 4, 5), 3, items=3)
+    raises(kiln.TypeMismatch, ["'a'", "12 bytes", "16"], m.k, y, x, (1, 2, 3), 3, items=3)
+    raises(kiln.TypeMismatch, ["'a'[1]='2'"], m.k, y, x, (1, "2", 3, 4), 3, items=3)
+    kiln.compile(source % 3, device=device).k(y, x, (1, 2, 3), 3, items=3)
+    assert y[:, 0].tolist() == [3, 3, 3]
+
+
 @test
 def any_name_that_c_has():
     """Names that are words of Python get a _ behind them; options whose names a kernel takes are left to it."""
@@ -159,6 +178,12 @@ def wrong_arguments_are_named():
         raises(kiln.TypeMismatch, ["tune", repr(values)], kiln.tune, SAXPY, values, y, x, 1.0, 8, items=8)
     raises(kiln.TypeMismatch, ["show", "stage=3"], kiln.show, m, 3)
     raises(kiln.TypeMismatch, ["bench", "rounds='a'"], kiln.bench, m.saxpy, y, x, 1.0, 8, items=8, rounds="a")
+    raises(kiln.TypeMismatch, ["bench", "rounds=2.5"], kiln.bench, m.saxpy, y, x, 1.0, 8, items=8, rounds=2.5)
+    for wrong in ({"rounds": 0}, {"seconds": -1}, {"seconds": float("nan")}):
+        raises(kiln.ArgumentError, ["bench", next(iter(wrong))], kiln.bench, m.saxpy, y, x, 1.0, 8, items=8, **wrong)
+    unaligned = numpy.zeros(33, "u1")[1:].view("f4")
+    raises(kiln.ArgumentError, ["'y'", "multiple of the 4 bytes", "copy"], m.saxpy, unaligned, x, 1.0, 8, items=8)
+    raises(kiln.ArgumentError, ["exp: 'a'", "multiple of the 4 bytes"], kiln.ops.exp, unaligned)
     raises(kiln.TypeMismatch, ["from_dlpack", "int"], kiln.from_dlpack, 3)
     locked = numpy.ones(8, "f4")
     locked.flags.writeable = False
@@ -295,6 +320,29 @@ def printf_reaches_stdout(device):
     assert out.getvalue() == "thread 0\nthread 1\nthread 2\n"
 
 
+@test
+def what_a_stream_raises_is_raised():
+    """While a kernel prints, Python's stdout may be closed, interrupted or not there."""
+
+    class Broken:
+        def write(self, _):
+            raise KeyboardInterrupt("in the middle of a line")
+
+    m, stdout = kiln.compile(HELLO, device="cpu"), sys.stdout
+    try:
+        sys.stdout = Broken()
+        raises(KeyboardInterrupt, ["in the middle"], lambda: (m.hello(3, items=3), kiln.sync("cpu")))
+        sys.stdout = None  # as in a program without a terminal
+        m.hello(3, items=3)
+        kiln.sync("cpu")
+    finally:
+        sys.stdout = stdout
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        m.hello(1, items=1)
+        kiln.sync("cpu")
+    assert out.getvalue().strip(), "and it goes on"
+
+
 @on_each_device
 def arrays_of_kiln(device):
     a = kiln.array(numpy.arange(24, dtype="f4").reshape(4, 6), device=device)
@@ -314,6 +362,17 @@ def arrays_of_kiln(device):
     a[1].write([1, 2, 3, 4, 5, 6])
     assert a.tolist()[1] == [1, 2, 3, 4, 5, 6]
     raises(kiln.ArgumentError, ["bytes"], a.write, b"123")
+    for wrong in ("text", None, numpy.ones((4, 6), "c8")):
+        raises(kiln.TypeMismatch, ["write", "numbers"], a.write, wrong)
+    raises(kiln.ArgumentError, ["write", "[5]", "[4, 6]"], a.write, numpy.ones(5))
+    for wrong in ((-1, -1), (-2, 12), (5,)):
+        raises(kiln.ArgumentError, ["reshape"], a.reshape, *wrong)
+    for wrong in ("ab", 1.5, None):
+        raises(kiln.TypeMismatch, ["reshape", repr(wrong)], a.reshape, wrong, 2)
+    raises(kiln.ArgumentError, ["array", "different lengths"], kiln.array, [[1, 2], [3]], device=device)
+    raises(kiln.ArgumentError, ["array", "different lengths"], kiln.array, [1, [3]], device=device)
+    assert float(a[1, 1]) == 2.0 and int(a[:1, :1]) == 2 and a[0, 0].item() == 2.0
+    raises(kiln.ArgumentError, ["item", "24 elements"], a.item)
     raises(kiln.TypeMismatch, ["complex"], kiln.empty, 3, "complex64")
     raises(kiln.ArgumentError, ["negative"], kiln.empty, (3, -1))
     raises(kiln.OutOfMemory, ["1099511627776"], kiln.empty, (2**40, 2**40))  # more than 64 bits count

@@ -11,7 +11,7 @@ import sys
 from ctypes import byref, c_char_p, c_int, c_void_p, py_object
 from typing import Any, Iterable, Sequence
 
-from . import _abi, _lists
+from . import _abi, _lists, _numbers
 from ._device import Device, pack_view, shared_device
 from ._errors import ArgumentError, OutOfMemory, TypeMismatch, Unsupported
 from ._library import library
@@ -127,6 +127,12 @@ def _no_type(name: str, dtype: Any) -> TypeMismatch:
     return TypeMismatch("%s: its type %s is none of Kiln's (%s)" % (name, dtype, ", ".join(NAME[k] for k in SIZE)))
 
 
+def _aligned(one: Described, name: str) -> Described:
+    if one.address % one.item and one.kind != _abi.KILN_VOID and one.count:
+        raise ArgumentError("%s: its memory does not begin at a multiple of the %d bytes of %s: pass a copy" % (name, one.item, one.type_name))
+    return one
+
+
 def _describe_numpy(x: Any, name: str) -> Described:
     if hasattr(x, "mask"):
         raise TypeMismatch("%s: a masked array; Kiln takes arrays without a mask: its .filled(value), or .data for all numbers" % name)
@@ -140,7 +146,7 @@ def _describe_numpy(x: Any, name: str) -> Described:
     elif not dtype.isnative:
         raise TypeMismatch("%s: its bytes are in the other order: convert it with .astype('%s')" % (name, NUMPY_NAME[kind]))
     address, is_read_only = interface["data"]
-    return Described(address, kind, item, x.shape, _strides_of(name, x.strides, x.shape, item), "host", is_read_only=is_read_only, keep=x)
+    return _aligned(Described(address, kind, item, x.shape, _strides_of(name, x.strides, x.shape, item), "host", is_read_only=is_read_only, keep=x), name)
 
 
 def _describe_converted(x: Any, name: str) -> Described:
@@ -167,12 +173,13 @@ def describe_torch(x: Any, name: str) -> Described:
         place = "host"
     else:
         raise ArgumentError("%s: a tensor on '%s'; Kiln reaches tensors on 'cpu' and 'cuda'" % (name, device))
-    if x.is_conj() or x.is_neg():
+    is_other = x.is_conj() or x.is_neg()  # its memory has other numbers: a copy is read, and never written
+    if is_other:
         x = x.resolve_conj().resolve_neg()
     address = x.data_ptr()
     if not address and x.numel():
         raise ArgumentError("%s: the tensor's memory was freed (its storage is empty)" % name)
-    return Described(address, kind, x.element_size(), tuple(x.shape), x.stride(), place, stream=stream, keep=x)
+    return _aligned(Described(address, kind, x.element_size(), tuple(x.shape), x.stride(), place, is_read_only=is_other, stream=stream, keep=x), name)
 
 
 def _torch() -> Any:
@@ -331,7 +338,9 @@ class Array:
 
     def reshape(self, *shape: Any) -> Array:
         """Other sizes for the same elements; one may be -1. Copies nothing: refused where the strides do not allow it."""
-        sizes = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+        sizes = list(_numbers.wholes("reshape: shape", shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape, "q", _abi.KILN_MAX_RANK))
+        if sizes.count(-1) > 1 or min(sizes, default=0) < -1:
+            raise ArgumentError("reshape: shape=%r: sizes, of which one may be -1" % (tuple(sizes),))
         if -1 in sizes:
             rest = 1
             for n in sizes:
@@ -427,6 +436,10 @@ class Array:
 
             dtype = numpy_dtype(self.kind, self.itemsize)
             made = numpy.asarray(values)
+            if made.dtype.kind in "cOSUMm":
+                raise TypeMismatch("write: %s: an array of numbers, bytes, or one number" % ("a " + type(values).__name__ if not hasattr(values, "dtype") else "values of " + str(made.dtype)))
+            if made.ndim > self.ndim or any(n not in (1, size) for n, size in zip(reversed(made.shape), reversed(self.shape))):
+                raise ArgumentError("write: values %s for an array %s" % (list(made.shape), list(self.shape)))
             if type_of(dtype) != self.kind and self.kind in SIZE and made.dtype != dtype:  # NumPy has no such type: its numbers are not these bits
                 data = _lists.to_bytes(numpy.broadcast_to(made, self.shape).ravel().tolist(), self.kind)
             else:
@@ -556,6 +569,8 @@ def _made(kind: int, item: int, shape: tuple[int, ...], device: Device, data: by
 def array(values: Any, dtype: Any = None, device: Device | str | None = None) -> Array:
     """A new array on the device with these values: a NumPy array, a list, a number."""
     flat = _lists.flatten(values)
+    if flat is None and isinstance(values, (list, tuple)) and _lists.is_ragged(values):
+        raise ArgumentError("array: lists of different lengths stand side by side")
     wanted = type_of(dtype) if dtype is not None else _lists.kind_of(flat[1]) if flat is not None else None
     if flat is not None and wanted in SIZE:
         return empty(flat[0], NAME[wanted], device).write(values)

@@ -16,6 +16,7 @@ import threading
 import weakref
 from collections import deque
 from ctypes import byref, c_uint64, c_void_p
+from itertools import count
 from typing import Any, Callable
 
 from . import _abi
@@ -32,12 +33,25 @@ _MOST_WRAPS = 1 << 14
 _MOST_STREAMS = 64
 
 
-def _print(_user: Any, data: int, length: int) -> None:
-    sys.stdout.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
+def _write(number: int, stream: Any, data: int, length: int) -> None:
+    """What a kernel of the device with that number prints. The library cannot pass on what a stream of Python's raises: the device's next call does."""
+    device = _by_number.get(number)
+    if stream is None or device is not None and device._raised is not None:  # None: print() is silent, too
+        return
+    try:
+        stream.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
+    except BaseException as error:  # also KeyboardInterrupt
+        if device is None:
+            raise
+        device._raised = error
 
 
-def _print_error(_user: Any, data: int, length: int) -> None:
-    sys.stderr.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
+def _print(number: int, data: int, length: int) -> None:
+    _write(number, sys.stdout, data, length)
+
+
+def _print_error(number: int, data: int, length: int) -> None:
+    _write(number, sys.stderr, data, length)
 
 
 _on_print_error = _PRINT(_print_error)
@@ -70,6 +84,7 @@ class Device:
         self._stream_owners: dict[int, Any] = {}
         self._own_streams: dict[int, int] = {}
         self.handle: int | None = None
+        self._raised: BaseException | None = None
         if not isinstance(name, (str, type(None))):
             raise TypeMismatch("device: %r: the name of one, 'cpu' or 'cuda:0'" % (name,))
         out = c_void_p()
@@ -85,8 +100,10 @@ class Device:
         self.is_host: bool = bool(info.caps.has_host_memory)
         self.memory_bytes: int = info.memory_bytes
         self.multiprocessors: int = info.multiprocessors
-        library.kiln_on_print(self.handle, ctypes.cast(_on_print, c_void_p), None)
-        library.kiln_on_print_error(self.handle, ctypes.cast(_on_print_error, c_void_p), None)
+        number = next(_numbers)
+        _by_number[number] = self
+        library.kiln_on_print(self.handle, ctypes.cast(_on_print, c_void_p), number)
+        library.kiln_on_print_error(self.handle, ctypes.cast(_on_print_error, c_void_p), number)
         _all.add(self)
 
     def __repr__(self) -> str:
@@ -155,6 +172,9 @@ class Device:
                 status = function(*arguments)
             finally:
                 self._depth -= 1
+            if self._raised is not None:
+                error, self._raised = self._raised, None
+                raise error
             if status:
                 check(status, handle)
 
@@ -257,7 +277,7 @@ class Device:
         """What is used: bytes and buffers."""
         info = _abi.kiln_memory_info()
         self.call(library.kiln_memory_info_of, self.open_handle(), byref(info))
-        return {name: getattr(info, name) for name, _ in info._fields_}
+        return {name: getattr(info, name) for name, *_ in info._fields_}
 
     def trim(self) -> None:
         """Gives memory that is not used back to the driver."""
@@ -329,6 +349,8 @@ def stream_handle(device: Device, stream: Any) -> int:
 
 # --- the devices that everything shares
 _all: weakref.WeakSet[Device] = weakref.WeakSet()
+_by_number: weakref.WeakValueDictionary[int, Device] = weakref.WeakValueDictionary()
+_numbers = count(1)
 _shared: dict[str | None, Device] = {}
 _shared_lock = threading.Lock()
 

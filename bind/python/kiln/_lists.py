@@ -30,6 +30,14 @@ def flatten(values: Any) -> tuple[tuple[int, ...], list[Any]] | None:
     return (len(parts), *shape), numbers
 
 
+def is_ragged(values: Any) -> bool:
+    """Lists of numbers that are no array: of different lengths, or numbers beside lists."""
+    if not isinstance(values, (list, tuple)):
+        return False
+    parts = [flatten(one) for one in values]
+    return any(is_ragged(one) for one in values) if None in parts else len({part[0] for part in parts if part is not None}) > 1
+
+
 def kind_of(numbers: Sequence[Any]) -> int:
     """The type that NumPy would choose."""
     if numbers and all(isinstance(n, bool) for n in numbers):

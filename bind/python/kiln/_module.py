@@ -11,19 +11,20 @@ import struct
 from ctypes import byref, c_void_p
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
-from . import _abi
+from . import _abi, _numbers
 from ._array import Described, describe
 from ._borrow import Borrowed, choose_device, place_name
 from ._device import Device, shared_device
 from ._errors import ArgumentError, CompileError, Error, NotFound, TypeMismatch, check, parse_diagnostics
 from ._library import library, text
-from ._types import FLOATS, NAME, NUMPY_NAME, PACK
+from ._types import FLOATS, FROM_NAME, NAME, NUMPY_NAME, PACK, SIZE, type_of
 
 _ARG = struct.Struct("<iiQQQ")  # kiln_arg
 _LAUNCH = struct.Struct("<3I3I3QQQQQ3I??2x")  # kiln_launch_desc
 _FIRST = struct.Struct("<QQ")  # the buffer and the first element of a kiln_view
 _WORD = struct.Struct("<Q")
 _BUFFER, _SCALAR, _STRUCT = 1, 2, 3
+_VECTOR = re.compile(r"(?:const )?([a-z]+\d+(?:e\d)?)x\d+(?: \*)?")
 _OPTIONS = ("items", "grid", "block", "shared", "stream", "device", "cluster", "cooperative")
 
 
@@ -38,6 +39,8 @@ class Parameter:
         self.is_const: bool = info.is_const
         self.c_type = text(info.c_type)
         self.is_pointer = self.kind == _abi.KILN_PARAM_POINTER
+        vector = _VECTOR.fullmatch(self.c_type)
+        self.element = FROM_NAME.get(vector.group(1)) if vector else None  # of a vector: f32x4 has numbers of f32
 
     def __repr__(self) -> str:
         return "%s%s%s" % (self.c_type, "" if self.c_type.endswith("*") else " ", self.name)
@@ -262,7 +265,8 @@ def _three(kernel: str, options: Mapping[str, Any], name: str, bits: int = 32) -
         raise ArgumentError("%s: %s: %r has a negative number" % (kernel, name, value))
     if max(whole) >> bits:
         raise ArgumentError("%s: %s is larger than 2^%d - 1" % (kernel, name, bits))
-    return (*whole, *(1,) * (3 - len(whole)))  # type: ignore[return-value]
+    x, y, z = (*whole, 1, 1)[:3]
+    return x, y, z
 
 
 class Kernel:
@@ -317,7 +321,7 @@ class Kernel:
         loaded = self.module._on(shared_device(device) if device is not None else self.module.device)
         out = _abi.kiln_resources()
         loaded.device.call(library.kiln_kernel_resources, loaded.kernel(self.__name__), byref(out))
-        return {name: getattr(out, name) for name, _ in out._fields_}
+        return {name: getattr(out, name) for name, *_ in out._fields_}
 
     # --- arguments
     def _bind(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
@@ -367,12 +371,20 @@ class Kernel:
         """The same memory as elements of the struct that the kernel's pointer points to."""
         if not parameter.size or one.buffer or one.item == parameter.size and one.kind == _abi.KILN_VOID:
             return one
+        self._check_element(parameter, one.kind, where)
         if one.item * one.count % parameter.size or not one.is_dense:
             raise TypeMismatch("%s has %d bytes, which are no whole number of %s (%d bytes each)"
                                % (where, one.item * one.count, parameter.c_type, parameter.size))  # fmt: skip
         count = one.item * one.count // parameter.size
         return Described(one.address, _abi.KILN_VOID, parameter.size, (count,), (1,), one.place, is_read_only=one.is_read_only,
                          stream=one.stream, keep=one.keep)  # fmt: skip
+
+    def _check_element(self, parameter: Parameter, kind: int, where: str) -> None:
+        """A vector has numbers of one type: an array of another one would be read as what it is not. Bytes and records are taken as they are."""
+        of = parameter.element
+        if of is not None and kind not in (of, _abi.KILN_VOID, _abi.KILN_U8):
+            raise TypeMismatch("%s is an array of %s, the kernel takes %s, numbers of %s: convert it with .astype('%s')"
+                               % (where, NAME[kind], parameter.c_type, NAME[of], NUMPY_NAME[of]))  # fmt: skip
 
     def _scalar(self, parameter: Parameter, value: Any) -> bytes:
         where = "%s: argument '%s'" % (self.__name__, parameter.name)
@@ -399,8 +411,21 @@ class Kernel:
             raise ArgumentError("%s is %d: %s has the numbers from %d to %d" % (where, value, parameter.c_type, low, high)) from None
         return _ARG.pack(_SCALAR, kind, 0, len(data), int.from_bytes(data, "little"))
 
+    def _vector(self, parameter: Parameter, values: Sequence[Any], where: str) -> bytes:
+        """The bytes of a vector from its numbers."""
+        assert parameter.element is not None
+        if len(values) * SIZE[parameter.element] > parameter.size or not values:
+            raise TypeMismatch("%s has %d numbers: the kernel takes %s" % (where, len(values), parameter.c_type))
+        numbers = [_numbers.beside("%s[%d]" % (where, n), _numbers.plain(one), parameter.element) for n, one in enumerate(values)]
+        return b"".join(PACK[parameter.element].pack(one) for one in numbers).ljust(parameter.size if parameter.c_type.endswith("x3") else 0, b"\0")
+
     def _struct(self, parameter: Parameter, value: Any, keep: list[Any]) -> bytes:
         where = "%s: argument '%s'" % (self.__name__, parameter.name)
+        kind = type_of(value.dtype) if hasattr(value, "dtype") else None
+        if kind is not None:
+            self._check_element(parameter, kind, where)
+        if parameter.element in PACK and isinstance(value, (tuple, list)):
+            value = self._vector(parameter, value, where)
         try:
             data = bytes(memoryview(value).cast("B"))
         except TypeError:

@@ -351,9 +351,9 @@ def _constant(kind: int, value: Any, like: Described) -> Described:
         made = numpy.asarray(value, numpy_dtype(kind))
     else:
         made = empty((), NAME[kind], like.place).write(value)
-    one = describe(made)
-    assert one is not None
-    return one
+    found = describe(made)
+    assert found is not None
+    return found
 
 
 def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float, beta: float, out: Any, dtype: Any, stream: Any, device: Any) -> Any:

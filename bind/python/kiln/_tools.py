@@ -12,7 +12,7 @@ from ctypes import byref, c_void_p
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
-from . import _abi
+from . import _abi, _numbers
 from ._array import Array, describe, empty
 from ._device import shared_device
 from ._errors import ArgumentError, Error, Finding, NotFound, TypeMismatch
@@ -152,9 +152,9 @@ def bench(function: Callable[..., Any], /, *args: Any, rounds: int = 10, seconds
     """
     if not callable(function):
         raise TypeMismatch("bench: %r is no function: pass a kernel and its arguments" % (function,))
-    for name, value in (("rounds", rounds), ("seconds", seconds)):
-        if not isinstance(value, (int, float)):
-            raise TypeMismatch("bench: %s=%r: a number" % (name, value))
+    rounds, seconds = _numbers.whole("bench: rounds", rounds), _numbers.real("bench: seconds", seconds)
+    if rounds < 1 or not 0 <= seconds < 1e6:
+        raise ArgumentError("bench: rounds=%d, seconds=%g: at least one round, of no less than 0 seconds" % (rounds, seconds))
     device = shared_device(options.get("device"))
     for value in (*args, *options.values()):
         one = describe(value) if not isinstance(value, (int, float, str)) else None
@@ -179,7 +179,7 @@ def bench(function: Callable[..., Any], /, *args: Any, rounds: int = 10, seconds
     calls, once = 1, run(1)
     if once < seconds:
         calls = max(1, min(1_000_000, int(seconds / max(once, 1e-7))))
-    times = sorted(run(calls) / calls for _ in range(max(rounds, 1)))
+    times = sorted(run(calls) / calls for _ in range(rounds))
     return Timing(times[len(times) // 2], times[0], times[-1], len(times), calls, device.name)
 
 
