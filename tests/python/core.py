@@ -302,6 +302,12 @@ def show_bench_and_the_program():
     m = kiln.compile(SAXPY, device="interp")
     assert ".entry saxpy" in kiln.show(m, "ptx", target="sm_90a") and "saxpy" in kiln.show(m.saxpy) and "saxpy" in kiln.show(SAXPY, "ir")
     raises(kiln.Error, ["nostage"], kiln.show, m, "nostage")
+    for stage in ("tokens", "ast", "remarks"):  # of the file, for a kernel of it, too
+        kiln.show(m.saxpy, stage)
+    for call in (kiln.show, lambda of, **named: kiln.check(of, numpy.ones(4, "f4"), numpy.ones(4, "f4"), 1.0, 4, items=4, **named)):
+        for of in (m, m.saxpy):
+            raises(kiln.ArgumentError, ["define=", "kiln.compile"], call, of, define={"A": 1})
+    raises(kiln.ArgumentError, ["check: kernel='other'", "saxpy"], kiln.check, m.saxpy, kernel="other")
     x, y = numpy.ones(10, "f4"), numpy.ones(10, "f4")
     timing = kiln.bench(m.saxpy, y, x, 1.0, 10, items=10, rounds=2, seconds=0.001)
     assert 0 < timing.best <= timing.median <= timing.worst and timing.device == "interp" and "interp" in str(timing)

@@ -2,10 +2,12 @@
 #     PYTHONPATH=bind/python KILN_LIBRARY=build/libkiln.so python3 tests/python/gpu.py
 # With arrays of CuPy and JAX and with models of Hugging Face, where they are installed; every op's gradient.
 # Run by make gpu-test. KILN_GPU_TEST_DEVICE=cpu runs what does not need a GPU on the CPU, to try the script itself. bench/gpu/python.py measures.
+import copy
 import ctypes
 import faulthandler
 import math
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -412,6 +414,64 @@ def autocast_and_a_patched_model():
 
 
 @test
+def autocast_takes_the_wider_type():
+    """A layer whose results autocast has made bf16, beside parameters and sums of f32."""
+    x, w = tensor(8, 64, grad=True), tensor(32, 64)
+    weight, bias, targets = tensor(32, grad=True), tensor(32, grad=True), torch.randint(0, 32, (8,), device=DEVICE)
+    with torch.autocast(DEVICE, torch.bfloat16):
+        y = kt.linear(x, w)
+        normed = kt.layer_norm(y, weight, bias)
+        added = kt.add(y, normed)
+        loss = kt.cross_entropy(y, targets) + kt.concat([y, added]).sum() + kt.add_norm(y, normed, weight)[0].sum()
+    assert y.dtype == torch.bfloat16 and normed.dtype == added.dtype == loss.dtype == torch.float32
+    close(normed, torch.nn.functional.layer_norm(y.double(), (32,), weight.double(), bias.double()), 1e-4)
+    loss.backward()
+    assert x.grad.dtype == torch.float32 and torch.isfinite(x.grad).all() and weight.grad.dtype == torch.float32
+
+
+@test
+def transforms_of_functions():
+    from torch.func import grad, vmap
+
+    f = torch.nn.functional
+    pairs = [(kt.gelu, f.gelu), (kt.softmax, lambda x: x.softmax(-1)), (lambda x: kt.linear(x, x), lambda x: f.linear(x, x)), (lambda x: kt.sum(x, 1), lambda x: x.sum(1)),
+             (lambda x: kt.concat([x, kt.exp(x)]), lambda x: torch.cat([x, x.exp()])),
+             (lambda x: kt.attention(*[x[None, None]] * 3)[0, 0], lambda x: f.scaled_dot_product_attention(*[x[None, None]] * 3)[0, 0])]  # fmt: skip
+    x, rows = tensor(32, 64), tensor(3, 32, 64)
+    for ours, theirs in pairs:
+        for transform in (lambda op: grad(lambda y: op(y).square().mean())(x), lambda op: vmap(op)(rows), lambda op: vmap(grad(lambda y: op(y).square().mean()))(rows)):
+            close(transform(ours), transform(theirs), 1e-3)
+    raises(kiln.ArgumentError, ["forward-mode"], torch.func.jvp, lambda y: kt.concat([y, y]), (x,), (x,))
+
+
+@test
+def tensors_of_one_device():
+    """Memory that is not there, or somewhere else, gives a sentence and no numbers."""
+    x = tensor(8, 16)
+    pair = kt.op("#include <kiln/kernel.h>\nkernel block(64) void pair(f32 *y, const f32 *x, const f32 *z, u32 n) { u32 i = global_x(); if (i < n) y[i] = x[i] * z[i]; }")
+    close(pair(x, x), x.double() ** 2, 1e-6)
+    for other in (x.to("meta"), x.cpu()) if DEVICE == "cuda" else (x.to("meta"),):
+        for op in (kt.mul, kt.linear, pair, lambda a, b: kt.concat([a, b]), lambda a, b: kt.attention(a[None, None], b[None, None], a[None, None])):
+            raises(kiln.ArgumentError, ["'%s'" % other.device, "move"], op, x, other)
+    assert torch.equal(kt.where(x > 0, x, 0.0), x.relu()) and torch.equal(kt.where(x > 0, 1.0, 2.0), torch.where(x > 0, 1.0, 2.0))
+    raises(kiln.TypeMismatch, ["'b' is 1.5", "whole numbers"], kt.add, torch.arange(4, device=DEVICE), 1.5)
+    raises(kiln.ArgumentError, ["dropout: seed=-1"], kt.dropout, x, seed=-1)
+
+
+@test
+def copied_and_pickled():
+    m, a = kiln.compile(SAXPY, device=KILN_DEVICE), kiln.array([[1.0, 2.0], [3.0, 4.0]], "f32", KILN_DEVICE)
+    for one in (copy.copy(a.T), copy.deepcopy(a.T), pickle.loads(pickle.dumps(a.T))):
+        assert one.tolist() == [[1, 3], [2, 4]] and one.device is a.device and one.write(0) is one
+    assert a.tolist() == [[1, 2], [3, 4]] and copy.deepcopy(m) is m and copy.copy(m.device) is m.device
+    x, y = tensor(1000), torch.zeros(1000, device=DEVICE)
+    pickle.loads(pickle.dumps(m.saxpy))(y, x, 2.0, 1000, items=1000)
+    sync()
+    assert torch.equal(y, 2 * x)
+    raises(kiln.TypeMismatch, ["pickled"], pickle.dumps, kiln.Stream(KILN_DEVICE))
+
+
+@test
 def models_of_hugging_face():
     needs_gpu()  # torch_layers.py has smaller ones for the CPU
     try:
@@ -599,6 +659,21 @@ def printf_reaches_stdout():
         m.hello(3, items=3)
         kiln.sync(KILN_DEVICE)
     assert sorted(out.getvalue().split("\n")) == ["", "thread 0", "thread 1", "thread 2"]
+
+
+@test
+def what_stdout_raises_is_raised():
+    class Broken:
+        def write(self, _):
+            raise KeyboardInterrupt("in a line")
+
+    m = kiln.compile('#include <kiln/kernel.h>\nkernel block(4) void hello(u32 n) { if (global_x() < n) printf("thread %u\\n", global_x()); }', device=KILN_DEVICE)
+    stdout, sys.stdout = sys.stdout, Broken()
+    try:
+        raises(KeyboardInterrupt, ["in a line"], lambda: [(m.hello(3, items=3), kiln.sync(KILN_DEVICE)) for _ in range(2)])
+    finally:
+        sys.stdout = stdout
+    kiln.sync(KILN_DEVICE)
 
 
 if __name__ == "__main__":

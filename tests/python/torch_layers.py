@@ -267,6 +267,12 @@ def bad_quantised_input_is_named():
     raises(kiln.TypeMismatch, ["w8a8_linear", "int8"], kt.w8a8_linear, x, kt.quantise_weights(w, 4)[0], scale)
     one, other = (kt.QuantisedLinear.of(torch.nn.Linear(40, 6), form) for form in ("int8", "int4"))
     raises(kiln.ArgumentError, ["quantised_qkv", "the same"], kt.quantised_qkv, x, one, one, other)
+    raises(kiln.TypeMismatch, ["QuantisedLinear: 'x' is a NoneType"], one, None)
+    raises(kiln.TypeMismatch, ["QuantisedLinear: 'linear' is a int", "torch.nn.Linear"], kt.QuantisedLinear.of, 3)
+    raises(kiln.TypeMismatch, ["pack_int4: 'weight' is a NoneType"], kt.pack_int4, None)
+    for given in ((None, w, w), (w, None, w), (w, w, w, "mask")):  # what is no tensor is PyTorch's to refuse
+        assert "tensor" in kt.attention_fits(*given)
+        raises(TypeError, ["must be Tensor"], kt.scaled_dot_product_attention, *given)
 
 
 @test

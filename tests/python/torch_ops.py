@@ -197,6 +197,75 @@ def compiled_without_breaks():
     assert torch.allclose(torch.compile(lambda x: cube(x, 2.0), fullgraph=True, backend="aot_eager")(x), 2 * x**3)
 
 
+def _transformed(function, x, rows):
+    """What torch.func does with a function: gradients, and the same for each of several inputs."""
+    from torch.func import grad, vjp, vmap
+
+    def loss(y):
+        return function(y).square().sum()
+
+    return [grad(loss)(x), vjp(loss, x)[1](torch.tensor(2.0))[0], vmap(function)(rows), vmap(grad(loss))(rows)]
+
+
+@test
+def transforms_of_functions():
+    f = torch.nn.functional
+    one, at = torch.ones(2, 4, 3), torch.tensor([0, 0, 3])
+    pairs = [
+        (kt.gelu, f.gelu), (lambda x: kt.mul(x, kt.add(x, 1.0)), lambda x: x * (x + 1)), (kt.softmax, lambda x: x.softmax(-1)),
+        (lambda x: kt.sum(x, 1), lambda x: x.sum(1)), (kt.layer_norm, lambda x: f.layer_norm(x, (6,))), (lambda x: kt.linear(x, x), lambda x: f.linear(x, x)),
+        (lambda x: kt.concat([x, kt.exp(x)], 1), lambda x: torch.cat([x, x.exp()], 1)), (lambda x: kt.split(x, [1, 2, 1])[1], lambda x: x.split([1, 2, 1])[1]),
+        (lambda x: kt.attention(*[x[None, None]] * 3)[0], lambda x: f.scaled_dot_product_attention(*[x[None, None]] * 3)[0]),
+        (kt.fuse(lambda x: x.silu() * x), lambda x: f.silu(x) * x), (lambda x: kt.conv(x[None], one), lambda x: f.conv1d(x[None], one)),
+        (lambda x: kt.take(x, at), lambda x: x[at]), (lambda x: kt.topk(x, 2)[0], lambda x: x.topk(2)[0]),
+    ]  # fmt: skip
+    x, rows = torch.randn(4, 6), torch.randn(3, 4, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # vmap goes through such ops one by one
+        for n, (ours, theirs) in enumerate(pairs):
+            for got, want in zip(_transformed(ours, x, rows), _transformed(theirs, x, rows)):
+                assert torch.allclose(got, want, atol=1e-3), (n, (got - want).abs().max())
+    # tangents are refused, never left out
+    for op in (kt.gelu, lambda x: kt.concat([x, x]), lambda x: kt.split(x, [4])[0], torch.ops.kiln.concat.default):
+        raises(kiln.ArgumentError, ["forward-mode"], torch.func.jvp, lambda x: op([x, x], 0) if op is torch.ops.kiln.concat.default else op(x), (x,), (x,))
+
+
+@test
+def what_a_gradient_does_not_need_is_not_kept():
+    for op in (lambda x: kt.sum(x, 0), kt.mean, lambda x: kt.add(x, 1.0), lambda x: kt.sub(1.0, x), kt.neg):
+        x = torch.randn(3, 4, requires_grad=True)
+        y = x * 1
+        out = op(y)
+        y.add_(1)  # PyTorch refuses the backward pass where y was kept
+        out.sum().backward()
+        want = x.detach().requires_grad_()
+        op(want * 1).sum().backward()
+        assert torch.equal(x.grad, want.grad)
+    x = torch.randn(3, 4, requires_grad=True)
+    y = x * 1
+    out = kt.exp(y)
+    y.add_(1)
+    raises(RuntimeError, ["inplace"], out.sum().backward)
+
+
+@test
+def numbers_beside_tensors():
+    x, whole = torch.randn(5), torch.arange(5)
+    assert torch.equal(kt.where(x > 0, x, 0.0), torch.where(x > 0, x, 0.0)) and torch.equal(kt.where(x > 0, 1.0, 2.0), torch.where(x > 0, 1.0, 2.0))
+    assert torch.equal(kt.where(True, x, 0.0), x) and torch.equal(kt.add(x, b=1.0), x + 1) and torch.equal(kt.sub(a=1.0, b=x), 1 - x)
+    assert torch.equal(kt.less(whole, 2), whole < 2) and torch.equal(kt.add(whole, True), whole + 1)
+    for value in (1.5, float("inf")):
+        raises(kiln.TypeMismatch, ["less: 'b' is %r" % value, "i64", "whole numbers"], kt.less, whole, value)
+    raises(kiln.ArgumentError, ["add: 'b' is -1", "u8"], kt.add, whole.to(torch.uint8), -1)
+    raises(kiln.ArgumentError, ["add: 'b'=1e+300"], kt.add, x, 1e300)
+    raises(kiln.TypeMismatch, ["mul: 'b' is 1.5"], kt.fuse(lambda x, s=1.0: x * s), whole, 1.5)
+    try:
+        import numpy
+    except ImportError:
+        return
+    assert torch.equal(kt.mul(x, numpy.float32(2)), 2 * x)
+
+
 @test
 def autocast_rules():
     x, w = torch.randn(4, 8), torch.randn(3, 8)
@@ -209,6 +278,19 @@ def autocast_rules():
     with torch.autocast("cpu", torch.bfloat16):
         kt.linear(x, p).float().sum().backward()
     assert p.grad.dtype == torch.float32
+    weight, bias, leaf = torch.randn(3), torch.randn(3), x.clone().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):  # what comes from such a layer meets parameters and sums of another type: the wider one is taken
+        y = kt.linear(leaf, w)
+        assert y.dtype == torch.bfloat16
+        normed = kt.layer_norm(y, weight, bias)
+        assert normed.dtype == torch.float32 and torch.allclose(normed, torch.nn.functional.layer_norm(y.float(), (3,), weight, bias), atol=1e-5)
+        assert kt.add(y, normed).dtype == kt.concat([y, normed]).dtype == kt.add_norm(y, normed, weight)[1].dtype == torch.float32
+        assert kt.rms_norm(y).dtype == kt.add(y, y).dtype == torch.bfloat16 and kt.group_norm(y, 3, weight, bias).dtype == torch.float32
+        loss = kt.cross_entropy(y, torch.arange(4) % 3)
+        assert loss.dtype == torch.float32 and torch.allclose(loss, torch.nn.functional.cross_entropy(y.float(), torch.arange(4) % 3))
+        (loss + normed.sum()).backward()
+    assert leaf.grad.dtype == torch.float32
+    raises(kiln.TypeMismatch, ["add", "bf16", "f32"], kt.add, y, normed)
 
 
 @test
@@ -269,7 +351,11 @@ kernel block(256) void pair(f32 *out, const f32 *a, const f32 *b, u32 n) { u32 i
     raises(kiln.NotFound, ["bind", "'q'", "f32 *out"], kt.op, pair, bind={"q": 1})
     raises(kiln.NotFound, ["shape", "'q'", "f32 *out"], kt.op, pair, shape={"q": (1,)})
     raises(kiln.TypeMismatch, ["shape='a'"], kt.op, pair, shape="a")
+    for wrong in (5, "ab", (-1,), (1.5,), None):
+        raises(kiln.ArgumentError, ["the shape of pair's result 'out' is %r" % (wrong,)], kt.op(pair, shape=lambda a, wrong=wrong: wrong), x, x)
     raises(kiln.TypeMismatch, ["backward=3"], kt.op, pair, backward=3)
+    raises(kiln.ArgumentError, ["define=", "kiln.compile"], kt.op, kiln.compile(pair), define={"A": 1})
+    raises(kiln.KernelError, ["'b'", "3 elements"], lambda: (kt.op(pair, check_bounds=True)(x, x.detach().flatten()[:3]), kiln.sync("cpu")))
     raises(kiln.ArgumentError, ["name='cube_once'", "taken"], kt.op, CUBE, "cube", name="cube_once")
     raises(kiln.ArgumentError, ["name='a b'"], kt.op, CUBE, "cube", name="a b")
     raises(kiln.ArgumentError, ["'dz'"], kt.op, CUBE.replace("*dx", "*dz").replace("dx[i]", "dz[i]"), backward="cube_backward")
@@ -298,6 +384,44 @@ def bad_input_is_named():
     raises(kiln.ArgumentError, ["'x'", "freed"], m.cube, torch.ones(4), freed, 1.0, 4, items=4)
     raises(kiln.Error, ["sparse"], m.cube, torch.ones(4), torch.eye(2).to_sparse(), 1.0, 4, items=4)
     raises(kiln.Error, ["'out'"], ops.copy, torch.ones(3, 4), out=torch.ones(4).expand(3, 4), device="cpu")
+    for wrong in (None, 3, "x", [1.0]):
+        name = type(wrong).__name__
+        for op, args in ((kt.softmax, ()), (kt.linear, (x,)), (kt.sum, ()), (kt.sort, ()), (kt.embedding, (torch.zeros(2, dtype=torch.int64),)), (kt.dropout, ())):
+            raises(kiln.TypeMismatch, ["is a %s: a tensor" % name], op, wrong, *args, **({"seed": 1} if op is kt.dropout else {}))
+        raises(kiln.TypeMismatch, ["linear: 'weight' is a %s" % name], kt.linear, x, wrong)
+        raises(kiln.TypeMismatch, ["concat: 'parts[1]' is a %s" % name], kt.concat, [x, wrong])
+    raises(kiln.TypeMismatch, ["concat: 'parts' is empty"], kt.concat, [])
+    raises(kiln.TypeMismatch, ["concat: 'parts' is a Tensor"], kt.concat, x)
+    raises(kiln.TypeMismatch, ["split: sizes=2"], kt.split, x, 2)
+    raises(kiln.TypeMismatch, ["pad: before=1"], kt.pad, x, 1, 1)
+    raises(kiln.ArgumentError, ["pad", "take more"], kt.pad, x, [0, 0], [-9, 0])
+    raises(kiln.ArgumentError, ["upsample", "[-1]"], kt.upsample, x, -1)
+    raises(kiln.TypeMismatch, ["sum: axis='a'"], kt.sum, x, "a")
+    raises(kiln.ArgumentError, ["dropout: seed=-1"], kt.dropout, x.detach(), seed=-1)
+    raises(kiln.ArgumentError, ["dropout: rate='a'"], kt.dropout, x, "a", seed=1)
+    raises(kiln.ArgumentError, ["attention: window=3", "(left, right)"], kt.attention, *[tensor(1, 1, 2, 8)] * 3, window=3)
+    image, window = torch.randn(1, 1, 5), torch.randn(1, 1, 2)
+    for name, wrong in (("stride", 0), ("stride", -1), ("dilation", 0), ("padding", -1), ("groups", 0), ("stride", 1.5), ("padding", "same")):
+        raises(kiln.ArgumentError, ["conv: %s=%r" % (name, wrong)], kt.conv, image, window, **{name: wrong})
+    for wrong in (0, -1):
+        raises(kiln.ArgumentError, ["max_pool: size=%d" % wrong], kt.max_pool, image, wrong)
+    raises(kiln.ArgumentError, ["max_pool: stride=0"], kt.max_pool, image, 2, 0)
+    raises(kiln.ArgumentError, ["norm: eps"], kt.layer_norm, x, eps=-1.0)
+    raises(TypeError, ["add() missing"], kt.add, x)
+    row, at, far = torch.ones(4), torch.tensor([0, 1, 1]), x.detach().to("meta")
+    apart = {"b": lambda: kt.mul(x, far), "weight": lambda: kt.linear(x, far), "parts[1]": lambda: kt.concat([x, far]), "index": lambda: kt.take(x, at.to("meta")),
+             "bias": lambda: kt.layer_norm(x, row, row.to("meta")), "k": lambda: kt.attention(x[None, None], far[None, None], x[None, None]), "targets": lambda: kt.cross_entropy(x, at.to("meta"))}  # fmt: skip
+    for name, call in apart.items():  # where one tensor has no memory, a result must not be memory that nobody fills
+        raises(kiln.ArgumentError, ["'%s' is on '" % name, "'meta'", ".to()"], call)
+    raises(kiln.ArgumentError, ["add: 'b' is on 'cpu', 'a' on 'meta'"], kt.add, far, x)
+    pair = kt.op("#include <kiln/kernel.h>\nkernel block(64) void pair(f32 *y, const f32 *x, const f32 *z, u32 n) { u32 i = global_x(); if (i < n) y[i] = x[i] * z[i]; }")
+    raises(kiln.ArgumentError, ["pair", "'z' is on 'meta', 'x' on 'cpu'"], pair, x, far)
+    negative = torch._neg_view(torch.zeros(12))
+    raises(kiln.ArgumentError, ["'y'", "read-only"], m.cube, negative, torch.ones(12), 1.0, 12, items=12)
+    raises(kiln.ArgumentError, ["'out'", "read-only"], ops.copy, torch.ones(12), out=negative, device="cpu")
+    assert torch.equal(kt.mul(torch._neg_view(torch.ones(3)), 2.0), torch.full((3,), -2.0))
+    graph = torch.fx.symbolic_trace(lambda x: kt.concat([kt.add(kt.softmax(x), 1.0), x]))  # what stands for a tensor is one
+    assert torch.allclose(graph(x), torch.cat([x.softmax(-1) + 1, x]))
     first = kt.relu(x)
     (g,) = torch.autograd.grad(kt.square(first).sum(), x, create_graph=True)
     raises(kiln.ArgumentError, ["second derivatives"], lambda: torch.autograd.grad(g.sum(), x))

@@ -530,6 +530,13 @@ def _conversion(name: str, value: Any, wanted: int) -> str:
     return " with %s.astype('%s')" % (name, NUMPY_NAME[wanted]) if module in ("numpy", "cupy", "jax", "jaxlib") else ""
 
 
+def is_compiled(call: str, **options: Any) -> None:
+    """Refuses options of the compiler for what has been compiled already."""
+    for name, value in options.items():
+        if value is not None:
+            raise ArgumentError("%s: %s= is for a path or a text, and this module is compiled already: give it to kiln.compile" % (call, name))
+
+
 def compile(source: str | os.PathLike[str], *, device: Device | str | None = None, define: Any = None, include: Any = None, tune: Any = None,
             tuned: str | None = None, check_bounds: bool = False, target: str | None = None, optimise: bool = True, remarks: bool = False,
             warnings_are_errors: bool = False) -> Module:  # fmt: skip

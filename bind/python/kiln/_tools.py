@@ -17,14 +17,18 @@ from ._array import Array, describe, empty
 from ._device import shared_device
 from ._errors import ArgumentError, Error, Finding, NotFound, TypeMismatch
 from ._library import library, program, text
-from ._module import _OPTIONS, Kernel, Module, Source, _Loaded, compile
+from ._module import _OPTIONS, Kernel, Module, Source, _Loaded, compile, is_compiled
 from ._types import SIZE
 
 _FINDING = ctypes.CFUNCTYPE(None, c_void_p, ctypes.POINTER(_abi.kiln_finding))
 
 
-def _pick(of: Kernel | Module | str | os.PathLike[str], kernel: str | None, **options: Any) -> Kernel:
+def _pick(call: str, of: Kernel | Module | str | os.PathLike[str], kernel: str | None, **options: Any) -> Kernel:
+    if isinstance(of, (Kernel, Module)):
+        is_compiled(call, **options)
     if isinstance(of, Kernel):
+        if kernel not in (None, of.__name__):
+            raise ArgumentError("%s: kernel=%r, and %r was given" % (call, kernel, of))
         return of
     module = of if isinstance(of, Module) else compile(of, device="interp", **options)
     if kernel is None and len(module) != 1:
@@ -55,7 +59,7 @@ def check(of: Kernel | Module | str | os.PathLike[str], /, *args: Any, kernel: s
 
     The arrays are copied first and stay as they are. unset names arrays whose contents count as not set.
     """
-    picked = _pick(of, kernel, define=define, tune=tune, include=include)
+    picked = _pick("check", of, kernel, define=define, tune=tune, include=include)
     device = shared_device("interp")
     loaded = _Loaded(device, picked.module.source.compile(device, for_check=True, check_bounds=False))
     taken = {p.name for p in picked.parameters}
@@ -89,13 +93,19 @@ def check(of: Kernel | Module | str | os.PathLike[str], /, *args: Any, kernel: s
     return found
 
 
+_WHOLE = ("tokens", "ast", "remarks")  # stages of a file, whatever kernel of it is given
+
+
 def show(of: Kernel | Module | str | os.PathLike[str], stage: str = "ir", *, kernel: str | None = None, target: str | None = None, define: Any = None,
          tune: Any = None, include: Any = None) -> str:  # fmt: skip
     """One stage of the compiler as text: "ir", "ptx", "c", "opencl", "remarks", "report", "side", the name of a pass … (kiln help show)."""
     if not isinstance(stage, str):
         raise TypeMismatch("show: stage=%r: the name of a stage, \"ir\" or \"ptx\"" % (stage,))
+    if isinstance(of, (Kernel, Module)):
+        is_compiled("show", define=define, tune=tune, include=include)
+    is_whole = stage in _WHOLE and kernel is None
     if isinstance(of, Kernel):
-        kernel, of = kernel or of.__name__, of.module
+        kernel, of = None if is_whole else kernel or of.__name__, of.module
     source = of.source if isinstance(of, Module) else Source(of, define, include, tune, {})
     words = ["show", "--stage", stage, *source.command_line()]
     words += ["--kernel", kernel] if kernel else []
@@ -212,7 +222,7 @@ def tune(source: str | os.PathLike[str], values: Mapping[str, Sequence[Any]], /,
     for chosen in itertools.product(*values.values()):
         these = dict(zip(values, chosen))
         try:
-            picked = _pick(compile(source, define=define, include=include, tune=these, device=device), kernel)
+            picked = _pick("tune", compile(source, define=define, include=include, tune=these, device=device), kernel)
             timing = bench(picked, *args, rounds=rounds, **(options | (launch(these) if launch else {})))
         except Error as error:
             refused = error

@@ -14,6 +14,7 @@ except ImportError as _error:
 if not hasattr(_torch.library, "register_autograd"):
     raise ImportError("kiln.torch needs PyTorch 2.4 or later, this is %s" % _torch.__version__)
 
+from .._errors import TypeMismatch as _TypeMismatch
 from . import _ops, _products, _reduce
 from ._direct import direct as _direct
 from ._fuse import fuse
@@ -76,6 +77,8 @@ def attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float | No
     bias is added to the scaled scores: [batch, heads, queries, keys], where a size of 1 is broadcast and dimensions in front may be missing. slopes
     [heads] are those of ALiBi. window = (left, right): a query sees so many keys before and behind its own; below 0: all.
     """
+    if window is not None and not (isinstance(window, (tuple, list)) and len(window) == 2):
+        raise _TypeMismatch("attention: window=%r: (left, right), how many keys a query sees before and behind its own" % (window,))
     left, right = window if window is not None else (-1, -1)
     return _direct.attention(q, k, v, is_causal, scale if scale is not None else 0.0, bias, slopes, left, right)[0]
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from typing import Any, Callable, Sequence
 
 import torch
 
+from .. import _numbers
 from .._array import dense_strides, describe_torch
 from .._device import NO_VIEW, Device, shared_device
 from .._errors import ArgumentError, TypeMismatch
@@ -84,7 +86,7 @@ class Call:
     def __init__(self, op: Op, call: str, views: str, numbers: str = "", *, workspace: str = "", unit: Any = torch.float32, fixed: Any = (), titles: str = "") -> None:
         self.function, self.call, self.names = op.function, call, views.split()
         self.titles = titles.split() or self.names
-        self.numbers = numbers.split()
+        self.numbers, self.letters = numbers.split(), op.letters
         self.floats = [self.numbers.index(name) for kind, name, _ in op.fields if (kind == "float" or name == "parameters") and name in self.numbers]
         self.keep: Any = None  # what the description points to
         self.pack = op.packer(*self.names, *self.numbers, "stream", *(["workspace"] if workspace else []), fixed=dict(fixed))
@@ -124,7 +126,7 @@ class Call:
                 desc = device.calls[key] = self._describe(device, tensors, numbers, stream, work)
             if local.plan is not None:
                 local.plan.steps.append(Step(self, tensors, numbers, 0 if device.is_host else device.stream(stream), work))
-            device.call(self.function, device.handle, desc)
+            device.call_op(self.call, self.function, device.handle, desc)
 
     def kind_of(self, t: Any) -> tuple[int, int]:
         """Kiln's number for a tensor's type, and its size"""
@@ -138,11 +140,21 @@ class Call:
             device.calls.clear()
         views = [NO_VIEW if t is None else view_of(device, t, self.call, name, where) for name, t in zip(self.titles, tensors)]
         more = () if self.query is None else (NO_VIEW if work is None else view_of(device, work, self.call, "workspace", where),)
+        try:
+            return self._packed(device, views, numbers, native, more)
+        except struct.error:
+            for name, value in zip(self.numbers, numbers):
+                for one in value if isinstance(value, tuple) else (value,):
+                    if self.letters.get(name, "?") in "iIqQ":
+                        _numbers.whole("%s: %s" % (self.call, name), one, self.letters[name])
+            raise
+
+    def _packed(self, device: Device, views: Any, numbers: Sequence[Any], native: int, more: Any) -> bytes:
         return self.pack(*views, *numbers, 0 if device.is_host else device.stream(native), *more)
 
     def _workspace(self, device: Device, key: Any, tensors: Sequence[Any], numbers: Sequence[Any], native: int) -> int:
         size = ctypes.c_uint64()
-        device.call(self.query, device.handle, self._describe(device, tensors, numbers, native, None), ctypes.byref(size))
+        device.call_op(self.call, self.query, device.handle, self._describe(device, tensors, numbers, native, None), ctypes.byref(size))
         device.calls[key] = size.value
         return size.value
 

@@ -16,6 +16,7 @@ from typing import Any, Callable
 
 import torch
 
+from .._errors import TypeMismatch
 from . import _call
 from ._plan import Planned
 
@@ -23,7 +24,7 @@ _C: Any = torch._C
 _TESTS = ("_len_torch_dispatch_stack", "_len_torch_function_stack", "_is_any_autocast_enabled", "_is_tracing", "_are_functorch_transforms_active")
 _HAS_TESTS = all(hasattr(_C, name) for name in _TESTS)
 _TEXT = """
-def make(_op, _planned, _number, _is_compiling, {tests}, _profiler, _forward, _types, _is_grad_enabled, _apply, _devices, _device_of, _stream, _state):
+def make(_op, _ask, _planned, _number, _is_compiling, {tests}, _profiler, _forward, _types, _is_grad_enabled, _apply, _devices, _device_of, _stream, _state):
     _first = _planned.first
 
     def kernel({parameters}):
@@ -52,8 +53,10 @@ def make(_op, _planned, _number, _is_compiling, {tests}, _profiler, _forward, _t
         return _op({names})
 
     def direct({parameters}):
-        if _is_compiling() or {watched} or _profiler._is_profiler_enabled or _forward._current_level >= 0 or not ({plain}):
+        if _is_compiling() or {watched} or _profiler._is_profiler_enabled or _forward._current_level >= 0:
             return _op({names})
+        if not ({plain}):
+            return _ask({names})
         if _is_grad_enabled() and ({wants}):
             return _apply(None, {names})
         return look({names})
@@ -79,8 +82,30 @@ def _tensor(name: str) -> str:
     return "{0}.data_ptr(), {0}.shape, {0}.stride(), {0}.dtype".format(name)
 
 
-def entries(schema: str, op: Any, planned: Planned, number: int, apply: Callable[..., Any]) -> tuple[Any, Any, Any]:
-    """(kernel, look, direct) of an op; `number` is its own, `apply` takes it through autograd."""
+def is_tensor(t: Any) -> bool:
+    """Also what stands for one while a program is traced (torch.fx)."""
+    return isinstance(t, torch.Tensor) or hasattr(type(t), "__torch_function__")
+
+
+def asking(schema: str, op: Any) -> Callable[..., Any]:
+    """The op for arguments that may be anything: what should be a tensor and is none is named, as the dispatcher does not."""
+    name = schema.partition("(")[0]
+    places = [(n, title) for n, (kind, title, _) in enumerate(_arguments(schema)) if kind == "Tensor"]
+    is_compiling = torch.compiler.is_compiling
+
+    def ask(*args: Any, **named: Any) -> Any:
+        if not is_compiling():
+            for n, title in places:
+                if n < len(args) and not is_tensor(args[n]):
+                    raise TypeMismatch("%s: '%s' is a %s: a tensor" % (name, title, type(args[n]).__name__))
+        return op(*args, **named)
+
+    ask.__name__ = ask.__qualname__ = name
+    return ask
+
+
+def entries(schema: str, op: Any, ask: Callable[..., Any], planned: Planned, number: int, apply: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    """(kernel, look, direct) of an op; `ask` is for strange ones, `number` its own, `apply` takes it through autograd."""
     arguments = _arguments(schema)
     key, plain, wants = ["_number", "_stream(_index) if _index >= 0 else 0", "_state()"], [], []
     for kind, name, _ in arguments:
@@ -98,12 +123,14 @@ def entries(schema: str, op: Any, planned: Planned, number: int, apply: Callable
                         parameters=", ".join(name if default is None else "%s=%s" % (name, default) for _, name, default in arguments),
                         subject=next(name for kind, name, _ in arguments if kind == "Tensor"), key="(%s)" % ", ".join(key), plain=" and ".join(plain),
                         wants=" or ".join(wants))  # fmt: skip
+    name = schema.partition("(")[0]
     made: dict[str, Any] = {}
-    exec(compile(text, "<kiln::%s>" % schema.partition("(")[0], "exec"), made)
-    kernel, look, direct = made["make"](op, planned, number, torch.compiler.is_compiling, *(getattr(_C, name, None) for name in _TESTS), torch.autograd.profiler, torch.autograd.forward_ad,
+    exec(compile(text, "<kiln::%s>" % name, "exec"), made)
+    kernel, look, direct = made["make"](op, ask, planned, number, torch.compiler.is_compiling, *(getattr(_C, name, None) for name in _TESTS), torch.autograd.profiler, torch.autograd.forward_ad,
                                         frozenset((torch.Tensor, torch.nn.Parameter)), torch.is_grad_enabled, apply, _call.devices, _call.device_of,
                                         _call.raw_stream, planned.state or (lambda: None))  # fmt: skip
-    return kernel, look, direct if _HAS_TESTS else op
+    direct.__name__ = direct.__qualname__ = name
+    return kernel, look, direct if _HAS_TESTS else ask
 
 
 direct: Any = SimpleNamespace()  # by the names of the ops

@@ -83,6 +83,7 @@ class _Op:
     def run(self, *args: Any) -> Any:
         tensors, numbers = self.split(args)
         mask, made, kinds = self.results(new, tensors)
+        self.trace(kinds).check_numbers(numbers)
         call = self.calls.get((kinds, mask))
         if call is None:
             call = self.calls[kinds, mask] = Call(FUSE, self.name, fields(len(tensors), len(made)), "parameters", workspace="kiln_fuse_workspace" if mask else "",

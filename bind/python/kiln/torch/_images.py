@@ -9,7 +9,7 @@ import torch
 
 from .. import _abi, _shapes
 from .. import _op_table as table
-from .._errors import ArgumentError
+from .._errors import ArgumentError, TypeMismatch
 from ._call import Call, empty, new, same_type
 from ._direct import direct
 from ._register import register, wanted
@@ -34,6 +34,8 @@ def _conv_shape(x: Any, weight: Any, bias: Any, stride: Sequence[int], padding: 
         shape, _ = _shapes.conv(SimpleNamespace(**operands, **named, is_transposed=is_transposed))
     except ValueError as error:
         raise ArgumentError(str(error)) from None
+    if groups < 1:
+        raise ArgumentError("conv: groups=%d: from 1 on" % groups)
     channels = weight.shape[0] if is_transposed else weight.shape[1] * groups
     if x.shape[1] != channels:
         raise ArgumentError("conv: 'x' %s has %d channels, 'weight' %s in %d groups is for %d" % (list(x.shape), x.shape[1], list(weight.shape), groups, channels))
@@ -81,15 +83,22 @@ register("conv(Tensor x, Tensor weight, Tensor? bias, %s, bool is_transposed=Fal
          _conv_setup, casts=3)  # fmt: skip
 
 
+_LEAST = {"stride": 1, "dilation": 1, "size": 1, "sizes": 0}
+
+
 def _each(x: Any, call: str, **numbers: Any) -> list[list[int]]:
     """One number stands for all dimensions of space."""
     rank = x.dim() - 2
     if rank not in (1, 2, 3):
         raise ArgumentError("%s: 'x' has %d dimensions: [batch, channels, space…], with one, two or three of space" % (call, x.dim()))
     for name, n in numbers.items():
-        if not isinstance(n, int) and len(n) != rank:
-            raise ArgumentError("%s: %s=%r: one number, or one for each of the %d dimensions of space" % (call, name, tuple(n), rank))
-    return [[n] * rank if isinstance(n, int) else list(n) for n in numbers.values()]
+        if not isinstance(n, (int, tuple, list)) or not isinstance(n, int) and len(n) != rank:
+            raise ArgumentError("%s: %s=%r: one number, or one for each of the %d dimensions of space" % (call, name, n, rank))
+    found = [[n] * rank if isinstance(n, int) else list(n) for n in numbers.values()]
+    for name, many in zip(numbers, found):
+        if any(isinstance(n, int) and n < _LEAST.get(name, 0) for n in many):
+            raise ArgumentError("%s: %s=%r: from %d on" % (call, name, numbers[name], _LEAST.get(name, 0)))
+    return found
 
 
 def conv(x: Any, weight: Any, bias: Any = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1,
@@ -186,6 +195,8 @@ def _upsample_shape(x: Any, sizes: Sequence[int], mode: str) -> Any:
         raise ArgumentError("upsample: mode='%s': one of %s" % (mode, ", ".join(_MODES)))
     if not 0 < len(sizes) <= x.dim():
         raise ArgumentError("upsample: %d sizes for 'x' of %d dimensions: one for each of the last ones" % (len(sizes), x.dim()))
+    if any(isinstance(n, int) and n < 0 for n in sizes):
+        raise ArgumentError("upsample: sizes=%r: no size is below 0" % (list(sizes),))
     return (*x.shape[: x.dim() - len(sizes)], *sizes)
 
 
@@ -214,6 +225,8 @@ register('upsample(Tensor x, SymInt[] sizes, str mode="nearest", bool aligns_cor
 
 def upsample(x: Any, sizes: int | Sequence[int], mode: str = "nearest", aligns_corners: bool = False) -> Any:
     """x at other sizes of its last dimensions: "nearest", or "linear" between two, four or eight elements."""
+    if not isinstance(sizes, (int, tuple, list)):
+        raise TypeMismatch("upsample: sizes=%r: a number, or one for each of the last dimensions" % (sizes,))
     return direct.upsample(x, [sizes] if isinstance(sizes, int) else list(sizes), mode, aligns_corners)
 
 
@@ -228,7 +241,10 @@ def _pad_shape(x: Any, before: Sequence[int], after: Sequence[int], mode: str) -
         raise ArgumentError("pad: mode='%s': one of %s" % (mode, ", ".join(_PADS)))
     if len(before) != x.dim() or len(after) != x.dim():
         raise ArgumentError("pad: before=%r, after=%r: a number for each of the %d dimensions of 'x'" % (list(before), list(after), x.dim()))
-    return tuple(a + n + b for a, n, b in zip(before, x.shape, after))
+    shape = tuple(a + n + b for a, n, b in zip(before, x.shape, after))
+    if any(isinstance(n, int) and n < 0 for n in shape):
+        raise ArgumentError("pad: before=%r, after=%r take more than 'x' %s has" % (list(before), list(after), list(x.shape)))
+    return shape
 
 
 def _eight(numbers: Sequence[int]) -> tuple[int, ...]:
@@ -261,4 +277,7 @@ register('pad(Tensor x, SymInt[] before, SymInt[] after, str mode="constant", fl
 
 def pad(x: Any, before: Sequence[int], after: Sequence[int], mode: str = "constant", value: float = 0.0) -> Any:
     """x with so many elements more before and after it along each dimension, less where the number is negative: "constant", "reflect", "edge", "circular"."""
+    for name, many in (("before", before), ("after", after)):
+        if not isinstance(many, (tuple, list)):
+            raise TypeMismatch("pad: %s=%r: a list with a number for each dimension" % (name, many))
     return direct.pad(x, list(before), list(after), mode, value)

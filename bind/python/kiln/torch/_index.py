@@ -10,8 +10,8 @@ from .. import _abi, ops
 from .. import _op_table as table
 from .._errors import ArgumentError, TypeMismatch
 from ._call import Call, axis_of, device_of, empty, new, same_type, type_name
-from ._direct import direct
-from ._register import register
+from ._direct import direct, is_tensor
+from ._register import no_forward_mode, register
 
 _U32 = torch.uint32
 _lists: Any = ops
@@ -170,7 +170,8 @@ def _scatter_gradient(ctx: Any, grad: Any) -> Any:
     return dx, None, dsource, None, None
 
 
-register('scatter(Tensor x, Tensor index, Tensor source, int axis, str op="set") -> Tensor', _scatter, _scatter_fake, _scatter_gradient, _scatter_setup)
+register('scatter(Tensor x, Tensor index, Tensor source, int axis, str op="set") -> Tensor', _scatter, _scatter_fake, _scatter_gradient, _scatter_setup,
+         widens=3)  # fmt: skip
 
 
 def scatter(x: Any, index: Any, source: Any, axis: int = -1, op: str = "set") -> Any:
@@ -254,6 +255,8 @@ def _whole(make: Any, parts: Sequence[Any], axis: int) -> Any:
     axis = axis_of(axis, first, "concat")
     same_type("concat", ("parts[0]", first), *(("parts[%d]" % n, t) for n, t in enumerate(parts)))
     for n, t in enumerate(parts):
+        if t.device != first.device:
+            raise ArgumentError("concat: 'parts[%d]' is on '%s', 'parts[0]' on '%s': move one of them with .to()" % (n, t.device, first.device))
         if t.dim() != first.dim() or any(a != b for at, (a, b) in enumerate(zip(t.shape, first.shape)) if at != axis):
             raise ArgumentError("concat: 'parts[%d]' is %s, 'parts[0]' %s: their sizes are the same but along axis %d" % (n, list(t.shape), list(first.shape), axis))
     return make((*first.shape[:axis], sum(t.shape[axis] for t in parts), *first.shape[axis + 1 :]), first.dtype, first.device)
@@ -296,15 +299,24 @@ def _split_gradient(ctx: Any, grads: Any) -> Any:
 
 
 register("concat(Tensor[] parts, int axis) -> Tensor", _concat, lambda parts, axis: _whole(empty, parts, axis),
-         lambda ctx, grad: (direct.split(grad, ctx.sizes, ctx.axis), None), _concat_setup)  # fmt: skip
+         lambda ctx, grad: (direct.split(grad, ctx.sizes, ctx.axis), None), _concat_setup, widens=1)  # fmt: skip
 register("split(Tensor x, SymInt[] sizes, int axis) -> Tensor[]", _split, lambda x, sizes, axis: _parts(empty, x, sizes, axis), _split_gradient, _split_setup)
 
 
 def concat(parts: Sequence[Any], axis: int = 0) -> Any:
     """Tensors side by side along an axis."""
+    if not isinstance(parts, (tuple, list)) or not parts:
+        raise TypeMismatch("concat: 'parts' is %s: a list of tensors" % ("empty" if isinstance(parts, (tuple, list)) else "a " + type(parts).__name__))
+    for n, t in enumerate(parts):
+        if not is_tensor(t):
+            raise TypeMismatch("concat: 'parts[%d]' is a %s: a tensor" % (n, type(t).__name__))
+    no_forward_mode("concat", parts)
     return direct.concat(list(parts), axis)
 
 
 def split(x: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     """Copies of the parts of x along an axis."""
+    if not isinstance(sizes, (tuple, list)) or any(isinstance(n, int) and n < 0 for n in sizes):
+        raise TypeMismatch("split: sizes=%r: a list with the size of each part" % (sizes,))
+    no_forward_mode("split", [x])
     return direct.split(x, list(sizes), axis)

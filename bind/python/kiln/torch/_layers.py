@@ -18,6 +18,8 @@ _TYPES = (torch.float32, torch.float16, torch.bfloat16)
 def attention_fits(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
                    enable_gqa: bool = False) -> str:  # fmt: skip
     """Why Kiln leaves a call of scaled_dot_product_attention to PyTorch; empty: it does not."""
+    if not all(isinstance(t, torch.Tensor) for t in (query, key, value, query if attn_mask is None else attn_mask)):
+        return "query, key, value or attn_mask is no tensor"
     if dropout_p != 0.0:
         return "dropout_p is not 0"
     if query.dtype not in _TYPES or not (query.dtype == key.dtype == value.dtype):
@@ -47,9 +49,9 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
 
     PyTorch's own is called where attention_fits says so: dropout, other types, keys and values of different shapes, masks that want a gradient, what it refuses.
     """
-    shape, dtype = query.shape, query.dtype
-    if (attn_mask is None and scale is None and dropout_p == 0.0 and dtype in _TYPES and len(shape) == 4 and key.shape == shape == value.shape
-            and key.dtype == dtype == value.dtype and (query.is_cuda or query.is_cpu) and 0 not in shape):  # fmt: skip
+    shape, dtype = getattr(query, "shape", ()), getattr(query, "dtype", None)
+    if (attn_mask is None and scale is None and dropout_p == 0.0 and dtype in _TYPES and len(shape) == 4
+            and getattr(key, "shape", None) == shape == getattr(value, "shape", None) and key.dtype == dtype == value.dtype and (query.is_cuda or query.is_cpu) and 0 not in shape):  # fmt: skip
         return direct.attention(query, key, value, is_causal)[0]  # most calls: no more questions
     if attention_fits(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
         more = {"enable_gqa": True} if enable_gqa else {}

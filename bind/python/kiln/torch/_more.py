@@ -65,7 +65,8 @@ register("cross_entropy_backward(Tensor logits, Tensor targets, Tensor? weight, 
 register('cross_entropy(Tensor logits, Tensor targets, Tensor? weight=None, int axis=-1, str reduction="mean", float label_smoothing=0.0, '
          "int? ignored_class=None) -> (Tensor, Tensor, Tensor)", _loss,
          lambda logits, targets, weight=None, axis=-1, reduction="mean", *rest: _loss_results(empty, logits, targets, weight, axis, reduction),
-         lambda ctx, grad, *_: (direct.cross_entropy_backward(*ctx.saved_tensors, grad, *ctx.rest), *(None,) * 6), _loss_setup)  # fmt: skip
+         lambda ctx, grad, *_: (direct.cross_entropy_backward(*ctx.saved_tensors, grad, *ctx.rest), *(None,) * 6), _loss_setup,
+         is_in_f32=True)  # fmt: skip
 
 
 def cross_entropy(logits: Any, targets: Any, weight: Any = None, axis: int = -1, reduction: str = "mean", label_smoothing: float = 0.0,
@@ -102,7 +103,7 @@ register("rope(Tensor x, Tensor cos, Tensor sin, bool is_interleaved=False, bool
 def rope(x: Any, cos: Any, sin: Any, is_interleaved: bool = False) -> Any:
     """Rotary position embedding: pairs of numbers turned by angles whose cosines and sines are given."""
     for name, t in (("cos", cos), ("sin", sin)):
-        if t.requires_grad:
+        if getattr(t, "requires_grad", False):
             raise ArgumentError("rope: '%s' wants a gradient, which the tables do not have: pass it detached" % name)
     return direct.rope(x, cos, sin, is_interleaved, False)
 
@@ -123,8 +124,8 @@ register("dropout(Tensor x, float rate, int seed, int offset) -> Tensor", _dropo
 
 def dropout(x: Any, rate: float = 0.5, *, seed: int, offset: int = 0) -> Any:
     """0 with the probability `rate`, else x / (1 - rate). The same seed and offset give the same zeros, on every device: a training step takes its own."""
-    if not 0 <= rate < 1:
-        raise ArgumentError("dropout: rate=%r: from 0 to below 1" % rate)
+    if not isinstance(rate, (int, float)) or not 0 <= rate < 1:
+        raise ArgumentError("dropout: rate=%r: from 0 to below 1" % (rate,))
     return direct.dropout(x, rate, seed, offset)
 
 
@@ -232,7 +233,7 @@ register("add_norm_backward(Tensor x, Tensor? weight, Tensor dout, Tensor dsum, 
          "(Tensor, Tensor, Tensor)", planned(_add_norm_backward),
          lambda x, weight, dout, dsum, axis, is_rms, eps, dweight, dbias: _add_norm_results(empty, x, axis, dweight, dbias))  # fmt: skip
 register("add_norm(Tensor x, Tensor residual, Tensor? weight=None, Tensor? bias=None, int axis=-1, bool is_rms=False, float eps=1e-5) -> (Tensor, Tensor)",
-         planned(_add_norm), _add_norm_fake, _add_norm_gradient, _add_norm_setup)  # fmt: skip
+         planned(_add_norm), _add_norm_fake, _add_norm_gradient, _add_norm_setup, widens=4)  # fmt: skip
 
 
 def add_norm(x: Any, residual: Any, weight: Any = None, bias: Any = None, axis: int = -1, is_rms: bool = False, eps: float = 1e-5) -> Any:
@@ -298,7 +299,8 @@ def _group_norm_gradient(ctx: Any, grad: Any, *_: Any) -> Any:
 register("group_norm_backward(Tensor x, Tensor? weight, Tensor mean, Tensor scale, Tensor dout, int groups) -> (Tensor, Tensor, Tensor)",
          _group_norm_backward, lambda x, *rest: _channel_gradients(empty, x))  # fmt: skip
 register("group_norm(Tensor x, int groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-5) -> (Tensor, Tensor, Tensor)", _group_norm,
-         lambda x, groups, weight=None, bias=None, eps=1e-5: _group_results(empty, x, groups, weight, bias), _group_norm_gradient, _group_norm_setup)  # fmt: skip
+         lambda x, groups, weight=None, bias=None, eps=1e-5: _group_results(empty, x, groups, weight, bias), _group_norm_gradient, _group_norm_setup,
+         widens=4)  # fmt: skip
 
 
 def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
@@ -347,7 +349,7 @@ register("batch_norm_backward(Tensor x, Tensor? weight, Tensor mean, Tensor scal
 register("batch_norm(Tensor x, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_variance, bool is_eval, float momentum, float eps) -> "
          "(Tensor, Tensor, Tensor, Tensor, Tensor)", _batch_norm,
          lambda x, weight, bias, mean, variance, is_eval, *rest: _batch_results(empty, x, weight, bias, mean, variance, is_eval), _batch_norm_gradient,
-         _batch_norm_setup)  # fmt: skip
+         _batch_norm_setup, widens=3)  # fmt: skip
 
 
 def batch_norm(x: Any, weight: Any = None, bias: Any = None, running_mean: Any = None, running_variance: Any = None, is_training: bool = True,

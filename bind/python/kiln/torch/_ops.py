@@ -10,16 +10,18 @@ from typing import Any, Callable, Sequence
 
 import torch
 
+from .. import _numbers, ops
 from .. import _op_table as table
-from .. import ops
 from .._errors import ArgumentError, TypeMismatch
 from .._op import ELEMENTWISE_BACKWARD, ELEMENTWISE_FORWARD
+from .._types import type_of
 from ._call import Call, axis_of, empty, new, planned, type_name
-from ._direct import direct
+from ._direct import direct, is_tensor
 from ._register import register, wanted
 
 
 CALLS: dict[str, Call] = {}  # of the elementwise ops
+_LINEAR = {"copy": (1,), "neg": (-1,), "add": (1, 1), "sub": (1, -1)}  # whose gradients do not ask for the operands, which need not be kept
 
 
 # --- elementwise
@@ -79,13 +81,18 @@ def _register_elementwise(name: str, number: int, form: str, has_alpha: bool, ha
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         tensors, ctx.numbers = split(inputs)
-        ctx.save_for_backward(*tensors)
+        if name in _LINEAR:
+            ctx.shapes = [t.shape for t in tensors]
+        else:
+            ctx.save_for_backward(*tensors)
         if is_mask or not has_derivatives:
             ctx.mark_non_differentiable(output)
 
     def backward(ctx: Any, grad: Any) -> Any:
-        tensors = ctx.saved_tensors
         each = wanted(ctx, count)
+        if name in _LINEAR:
+            return tuple((grad if sign > 0 else -grad).sum_to_size(shape) if w else None for sign, shape, w in zip(_LINEAR[name], ctx.shapes, each))
+        tensors = ctx.saved_tensors
         none = (None,) * (len(numbers))
         if is_mask or not has_derivatives:
             return (None,) * count + none
@@ -94,9 +101,8 @@ def _register_elementwise(name: str, number: int, form: str, has_alpha: bool, ha
         grads = direct.elementwise_backward(number, list(tensors), grad, alpha, beta, each)
         return tuple(g.sum_to_size(t.shape) if w else None for g, t, w in zip(grads, tensors, each)) + none
 
-    if numbers or "B" in form[:count]:
-        return register(schema, planned(kernel), fake, backward, setup)
-    return register(schema, planned(quick), fake, backward, setup)
+    has_numbers = bool(numbers or "B" in form[:count])
+    return register(schema, planned(kernel) if has_numbers else planned(quick), fake, backward, setup, widens=count if count > 1 else 0)
 
 
 _forms = {number: (name, form) for name, (number, form, *_) in ops.ELEMENTWISE.items()}
@@ -200,29 +206,68 @@ def _norm_gradient(ctx: Any, grad: Any) -> Any:
 register("norm_backward(Tensor x, Tensor? weight, Tensor dout, int axis, bool is_rms, float eps, bool dweight, bool dbias) -> (Tensor, Tensor, Tensor)",
          planned(_norm_backward), lambda x, weight, dout, axis, is_rms, eps, dweight, dbias: _norm_results(empty, x, axis, dweight, dbias))  # fmt: skip
 register("norm(Tensor x, Tensor? weight=None, Tensor? bias=None, int axis=-1, bool is_rms=False, float eps=1e-5) -> Tensor", planned(_norm), _norm_fake,
-         _norm_gradient, _norm_setup)  # fmt: skip
+         _norm_gradient, _norm_setup, widens=3)  # fmt: skip
 
 
 def functions() -> dict[str, Callable[..., Any]]:
     """A function for each elementwise op, which takes numbers beside tensors."""
-    return {name: _function(name, row[1].index("_")) for name, row in ops.ELEMENTWISE.items()}
+    return {name: _function(name, row[1]) for name, row in ops.ELEMENTWISE.items()}
 
 
-def _function(name: str, count: int) -> Callable[..., Any]:
-    call = getattr(direct, name)
+def _function(name: str, form: str) -> Callable[..., Any]:
+    call, count = getattr(direct, name), form.index("_")
 
     def function(*operands: Any, **numbers: Any) -> Any:
         for o in operands[:count]:
-            if isinstance(o, (int, float)):
+            if not isinstance(o, torch.Tensor) and _is_number(o):
                 break
         else:
-            return call(*operands, **numbers)
-        like = next((o for o in operands if isinstance(o, torch.Tensor)), None)
-        if like is not None:
-            operands = tuple(torch.full((), o, dtype=like.dtype, device=like.device) if isinstance(o, (int, float)) and at < count else o
-                             for at, o in enumerate(operands))  # fmt: skip
-        return call(*operands, **numbers)
+            if not numbers or not numbers.keys() & _LETTERS:
+                return call(*operands, **numbers)
+        for letter in "abc"[len(operands) : count]:  # operands by name
+            if letter in numbers:
+                operands += (numbers.pop(letter),)
+        return call(*(_filled(name, form, operands, n) if n < count and _is_number(o) else o for n, o in enumerate(operands)), **numbers)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = getattr(ops, name).__doc__
     return function
+
+
+_LETTERS = frozenset("abc")
+
+
+def _is_number(o: Any) -> bool:
+    return isinstance(o, (int, float)) or type(o).__module__ == "numpy" and o.ndim == 0
+
+
+def _filled(name: str, form: str, operands: Any, at: int) -> Any:
+    """A number among the operands as a tensor of the others' type."""
+    value, first, like = operands[at], None, None
+    for o, role in zip(operands, form):
+        if is_tensor(o):
+            first = o if first is None else first
+            like = o if like is None and role == "T" else like
+    if first is None:
+        raise TypeMismatch("%s: at least one operand is a tensor" % name)
+    if form[at] == "B":
+        return torch.full((), bool(value), dtype=torch.bool, device=first.device)
+    if like is not None and not isinstance(like, torch.Tensor):  # stands for a tensor whose type is not known yet
+        return like.new_full((), value)
+    dtype = torch.float32 if like is None else like.dtype
+    if not (type(value) is float and dtype in _WIDE and -1e38 < value < 1e38):
+        value = _fitting("%s: '%s'" % (name, "abc"[at]), _numbers.plain(value), dtype)
+    return torch.full((), value, dtype=dtype, device=first.device)
+
+
+_WIDE = (torch.float32, torch.float64, torch.bfloat16)
+
+
+def _fitting(where: str, value: Any, dtype: Any) -> Any:
+    """A number that a tensor of this type can have."""
+    if torch.compiler.is_compiling():  # which does not follow all of what the others ask
+        if isinstance(value, float) and not dtype.is_floating_point and value != int(value):
+            raise TypeMismatch("%s is %r beside a tensor of %s: convert the tensor first" % (where, value, dtype))
+        return value
+    kind = type_of(dtype)
+    return value if kind is None else _numbers.beside(where, value, kind)

@@ -16,7 +16,7 @@ from .. import _op_table as table
 from .._errors import ArgumentError, TypeMismatch, check
 from .._library import library
 from ._call import Call, empty, new, planned, type_name
-from ._direct import direct
+from ._direct import direct, is_tensor
 from ._products import as_f32, before_activation, packed, rows_of
 from ._register import register, wanted
 
@@ -263,6 +263,8 @@ def pack_int4(weight: Any, zero: Any = None, form: str = "gptq", k: int | None =
         raise ArgumentError("pack_int4: form=%r: one of %s" % (form, ", ".join(forms)))
     need = torch.uint8 if form == "bytes" else torch.int32
     for name, t in (("weight", weight), ("zero", zero)):
+        if not isinstance(t, torch.Tensor) and (t is not None or name == "weight"):
+            raise TypeMismatch("pack_int4: '%s' is a %s: a tensor" % (name, type(t).__name__))
         if t is not None and (t.dtype != need or t.dim() != 2):
             raise TypeMismatch("pack_int4: '%s' is %s of %d dimensions: %s has %s of two" % (name, type_name(t), t.dim(), form, need))
     rows, columns = weight.shape
@@ -303,6 +305,8 @@ class QuantisedLinear(torch.nn.Module):
         """Of a torch.nn.Linear: "int8" (one scale for a row), "int4" (one for 128 numbers of a row) or "w8a8" (int8, and x made int8, too)."""
         if form not in ("int8", "int4", "w8a8"):
             raise ArgumentError("QuantisedLinear: form=%r: one of int8, int4, w8a8" % form)
+        if not isinstance(getattr(linear, "weight", None), torch.Tensor):
+            raise TypeMismatch("QuantisedLinear: 'linear' is a %s: a torch.nn.Linear" % type(linear).__name__)
         if form == "w8a8" and (group or has_zero):
             raise ArgumentError("QuantisedLinear: w8a8 has one scale for a row and no zeros: leave group and has_zero out")
         group = (128 if form == "int4" else 0) if group is None else group
@@ -321,6 +325,8 @@ class QuantisedLinear(torch.nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def forward(self, x: Any) -> Any:
+        if not is_tensor(x):
+            raise TypeMismatch("QuantisedLinear: 'x' is a %s: a tensor" % type(x).__name__)
         if x.shape[-1] != self.in_features:  # the words of int4 weights do not say it
             raise ArgumentError("QuantisedLinear: 'x' %s has rows of %d numbers, the layer takes %d" % (list(x.shape), x.shape[-1], self.in_features))
         if self.has_int8_x:

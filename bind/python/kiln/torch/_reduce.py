@@ -8,7 +8,7 @@ import torch
 
 from .. import _abi, ops
 from .. import _op_table as table
-from .._errors import ArgumentError
+from .._errors import ArgumentError, TypeMismatch
 from .._op import reduced
 from ._call import Call, empty, new, planned
 from ._direct import direct
@@ -19,6 +19,7 @@ _reduce_backward_call = Call(table.reduce_backward, "reduce's gradient", "x out 
                              unit=torch.uint8)  # fmt: skip
 NUMBERS = _abi.ENUMS["kiln_reduction"]
 _INDICES, _TRUTHS = ("argmax", "argmin", "count"), ("any", "all")
+_BY_SHAPE = ("sum", "mean")  # whose gradients ask for no number of x, which need not be kept
 DIFFERENTIABLE = ("sum", "mean", "prod", "max", "min", "norm", "variance", "deviation", "logsumexp")
 
 
@@ -57,7 +58,10 @@ def _reduce_backward(x: Any, out: Any, dout: Any, op: str, axes: Sequence[int], 
 
 def _setup(ctx: Any, inputs: Any, output: Any) -> None:
     x, ctx.op, ctx.axes, _, ctx.alpha = inputs
-    ctx.save_for_backward(x, output)
+    if ctx.op in _BY_SHAPE:
+        ctx.like = x.shape, x.dtype
+    else:
+        ctx.save_for_backward(x, output)
     if ctx.op not in DIFFERENTIABLE:
         ctx.mark_non_differentiable(output)
 
@@ -65,7 +69,11 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _gradient(ctx: Any, grad: Any) -> Any:
     if ctx.op not in DIFFERENTIABLE:
         return (None,) * 5
-    x, out = ctx.saved_tensors
+    if ctx.op in _BY_SHAPE:
+        shape, dtype = ctx.like
+        x, out = torch.empty((), dtype=dtype, device=grad.device).expand(shape), grad
+    else:
+        x, out = ctx.saved_tensors
     return direct.reduce_backward(x, out, grad, ctx.op, ctx.axes, ctx.alpha), None, None, None, None
 
 
@@ -86,6 +94,8 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 def _function(op: str, public: str) -> Callable[..., Any]:
     def function(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, alpha: float = 0.0) -> Any:
+        if not isinstance(axis, (int, tuple, list, type(None))):
+            raise TypeMismatch("%s: axis=%r: a whole number, several of them, or None for all" % (public, axis))
         axes = [] if axis is None else [axis] if isinstance(axis, int) else list(axis)
         return direct.reduce(x, op, axes, keepdims, alpha)
 

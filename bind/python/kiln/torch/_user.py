@@ -12,7 +12,7 @@ import torch
 
 from .. import _abi
 from .._errors import ArgumentError, NotFound, TypeMismatch
-from .._module import Kernel, Module, Parameter, compile
+from .._module import Kernel, Module, Parameter, compile, is_compiled
 from .._types import FLOATS, NUMPY_NAME
 from ._call import device_of, devices, raw_stream
 from ._plan import Planned, keep
@@ -93,6 +93,8 @@ class _Pass:
             elif shape is None:
                 twin = values.get(p.name[1:]) if p.name.startswith("d") else None  # dx is like x
                 shape = twin.shape if isinstance(twin, torch.Tensor) else like.shape
+            if not isinstance(shape, (tuple, list)) or not all(isinstance(n, (int, torch.SymInt)) for n in shape) or any(isinstance(n, int) and n < 0 for n in shape):
+                raise ArgumentError("kiln.torch.op: the shape of %s's result '%s' is %r: sizes, none below 0" % (self.kernel.__name__, p.name, shape))
             found.append(tuple(shape))
         return found
 
@@ -157,7 +159,8 @@ class _Pass:
 
 def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, backward: str | Callable[..., Any] | None = None, shape: Any = None,
        bind: Mapping[str, Any] | None = None, launch: Mapping[str, Amount] | None = None, backward_launch: Mapping[str, Amount] | None = None,
-       zeroed: bool = False, name: str | None = None, define: Any = None, tune: Any = None, include: Any = None) -> Callable[..., Any]:  # fmt: skip
+       zeroed: bool = False, name: str | None = None, define: Any = None, tune: Any = None, include: Any = None,
+       check_bounds: bool = False) -> Callable[..., Any]:  # fmt: skip
     """Makes a kernel an op of PyTorch that torch.compile, autograd and both kinds of devices know.
 
         cube = kiln.torch.op("cube.c", backward="cube_backward")
@@ -171,8 +174,15 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
     `backward` names a kernel of the same file. Its parameters go by name: those of the forward kernel, its results, dNAME for the gradient of a
     result, and as its own results dNAME for the gradient of an argument. Or it is a function (saved, *gradients) -> gradients of the tensors. Under
     autocast floating-point tensors take the types that the kernel has.
+
+    A kernel sees where its tensors begin, not their sizes: those of other tensors than the first are the caller's care. check_bounds=True stops a
+    thread that leaves one, and says where.
     """
-    module = source if isinstance(source, Module) else compile(source, device="cpu", define=define, tune=tune, include=include)
+    if isinstance(source, Module):
+        is_compiled("kiln.torch.op", define=define, tune=tune, include=include, check_bounds=check_bounds or None)
+        module = source
+    else:
+        module = compile(source, device="cpu", define=define, tune=tune, include=include, check_bounds=check_bounds)
     if kernel is None:
         others = [k for k in module.kernels if k != backward]
         if len(others) != 1:
@@ -193,12 +203,16 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
     wanted = {p.name: p for p in forward.inputs}
 
     def check(values: Mapping[str, Any]) -> Any:
+        first = values[forward.inputs[0].name]
         for p in forward.inputs:
             t = values[p.name]
+            if t.device != first.device:
+                raise ArgumentError("%s: argument '%s' is on '%s', '%s' on '%s': move one of them with .to()"
+                                    % (kernel, p.name, t.device, forward.inputs[0].name, first.device))  # fmt: skip
             need = getattr(torch, NUMPY_NAME[p.type])
             if t.dtype != need:
                 raise TypeMismatch("%s: argument '%s' is %s, the kernel takes %s: convert it with .to(%s)" % (kernel, p.name, t.dtype, p.c_type, need))
-        return values[forward.inputs[0].name]
+        return first
 
     def fake(*args: Any) -> Any:
         values = dict(zip((p.name for p in order), args))
@@ -240,7 +254,7 @@ def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, ba
     made_op, direct = define_op(USER, schema, plain, _Launched(run), fake, gradient, setup)
     for key in ("AutocastCPU", "AutocastCUDA"):
         USER.lib.impl(short, _autocast(short, key, order), key)
-    backward_op = _define_backward(short, back, order, words, forward, wanted) if back is not None else None
+    backward_op: Any = _define_backward(short, back, order, words, forward, wanted) if back is not None else None
     count = len(order)
 
     def call(*args: Any, **named: Any) -> Any:
