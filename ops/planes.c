@@ -192,8 +192,12 @@ static kiln_status run_sums(kiln *k, const job *j, bool is_channels)
                        .weight_step = step_of(weight),
                        .bias_step = step_of(bias),
                        .is_eval = p->is_eval};
-    const kiln_arg args[] = {kiln_arg_view(p->workspace), or_else(weight, p->x),
-                             or_else(bias, p->x), kiln_arg_view(j->sums),
+    kiln_view none = {.buffer = NULL};
+    const kiln_arg args[] = {kiln_arg_view(p->workspace),
+                             or_else(is_channels ? none : weight, p->x),
+                             op_launch_view(is_channels ? weight : none, p->workspace, j->type),
+                             op_launch_view(is_channels ? bias : none, p->workspace, j->type),
+                             kiln_arg_view(j->sums),
                              kiln_arg_struct(&a, sizeof a)};
     return op_launch_blocks(k, &r, (a.results + WARPS - 1) / WARPS, args, COUNT(args), p->stream);
 }

@@ -185,6 +185,16 @@ static kiln_view for_rows(kiln_view v, const kiln_view *x, uint32_t axis)
     return kiln_view_broadcast(v, x->rank, x->sizes);
 }
 
+// What stands for an operand that is not there: for a result another one, because x may be
+// read-only.
+static kiln_view instead_of(const op_rows_call *c, const op_operand *missing)
+{
+    for (uint32_t n = 0; n < c->count && missing->is_result; n++)
+        if (c->operands[n].is_result && !c->operands[n].is_column && c->operands[n].view->buffer)
+            return *c->operands[n].view;
+    return *c->operands->view;
+}
+
 void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, uint32_t aim,
                   uint32_t kept)
 {
@@ -192,7 +202,9 @@ void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, ui
     kiln_view views[NEST_VIEWS];
     for (uint32_t n = 0; n < count; n++) {
         const op_operand *o = &c->operands[n];
-        views[n] = !o->view->buffer ? *x : o->is_column ? for_rows(*o->view, x, c->axis) : *o->view;
+        views[n] = !o->view->buffer ? instead_of(c, o)
+                   : o->is_column   ? for_rows(*o->view, x, c->axis)
+                                    : *o->view;
         op_rows_add(c, kiln_arg_view(views[n]));
     }
     op_rows_make(views, count, c->axis, aim, kept, c->is_by_x, &c->rows);

@@ -81,12 +81,13 @@ static kiln_status launch(kiln *k, const op_sorting *j, op_request *r, kiln_arg 
                                             .stream = j->stream});
 }
 
-// A view that nobody reads where there is none.
+// A view that nobody touches where there is none: of a result, because x may be read-only.
 static kiln_arg maybe(const op_sorting *j, kiln_view v, kiln_type type)
 {
     if (v.buffer && v.type != type)
         v.type = type; // of the same size
-    return op_launch_view(v, j->x, type);
+    kiln_view result = j->out.buffer ? j->out : j->index.buffer ? j->index : j->to_value;
+    return op_launch_view(v, result, type);
 }
 
 typedef struct ends { // the results' arguments, in the kernels' order

@@ -222,9 +222,10 @@ kiln_status kiln_cross_entropy_forward(kiln *k, const kiln_cross_entropy_desc *d
             j.lines.nest.strides[AT_LOSS][n] = step;
     }
     op_request r = {.program = NULL};
+    // lse: not of the logits where there is none, because they may be read-only
     kiln_arg args[7] = {kiln_arg_view(d->logits), kiln_arg_view(d->targets),
                         op_launch_view(d->weight, d->logits, KILN_F32), kiln_arg_view(losses),
-                        op_launch_view(d->lse, d->logits, KILN_F32)};
+                        op_launch_view(d->lse, losses, KILN_F32)};
     op_set(&r, SAVE, d->lse.buffer != NULL);
     if (j.lines.rows)
         status = launch(k, &j, &forward, &r, kiln_view_type(losses), args, COUNT(args),

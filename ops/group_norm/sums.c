@@ -27,8 +27,8 @@ struct sums { // plane k of result r is r * first + k / inner * outer + k % inne
     u32 is_eval; // the means are 0
 };
 
-// weight: to be read, or with CHANNELS to be written
-kernel block(256) void plane_sums(const f32 *restrict part, T *weight, T *bias, f32 *restrict sums, struct sums s)
+// weight is read, or with CHANNELS dweight and dbias are written
+kernel block(256) void plane_sums(const f32 *restrict part, const T *weight, T *dweight, T *dbias, f32 *restrict sums, struct sums s)
 {
     kernel_begin();
     u64 result = (u64)block_x() * 8 + warp();
@@ -46,9 +46,9 @@ kernel block(256) void plane_sums(const f32 *restrict part, T *weight, T *bias, 
     second = warp_sum(second);
     if (lane() == 0) {
         if (IS_CHANNELS && HAS_WEIGHT)
-            weight[(i64)result * s.weight_step] = pack_put(T, second);
+            dweight[(i64)result * s.weight_step] = pack_put(T, second);
         if (IS_CHANNELS && HAS_BIAS)
-            bias[(i64)result * s.bias_step] = pack_put(T, first);
+            dbias[(i64)result * s.bias_step] = pack_put(T, first);
         if (!IS_CHANNELS) {
             f32 count = (f32)s.planes * s.columns;
             sums[2 * result] = s.is_eval != 0 ? 0.0f : first / count;

@@ -89,7 +89,7 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
     op_set(&c.request, RMS, d->is_rms);
     op_set(&c.request, STATISTICS, has_columns);
     op_set(&c.request, ADD, d->dsum.buffer != NULL);
-    kiln_view statistics = has_columns ? d->workspace : d->x;
+    kiln_view statistics = has_columns ? d->workspace : d->dx; // not x, which may be read-only
     statistics.type = KILN_F32;
     op_rows_add(&c, kiln_arg_view(statistics));
     op_rows_add_f32(&c, 2, (double[]){d->eps, 1 / (double)c.rows.columns});

@@ -10,12 +10,36 @@ import kiln
 from kiln import _op, _op_table, ops
 
 called = set()  # the ops that were called, for the last test
+repeated = set()  # those that were called with read-only arrays
 _call = _op.Op.__call__
 
 
-def _counted(op, *args, **named):
+def _counted(op, values, stream=None, device=None, *rest):
     called.add(op.function.__name__)
-    return _call(op, *args, **named)
+    results = _call(op, values, stream, device, *rest)
+    _again_read_only(op, values, results, stream, device, *rest)
+    return results
+
+
+def _locked(value):
+    made = numpy.array(value)
+    made.flags.writeable = False
+    return made
+
+
+def _again_read_only(op, values, results, *rest):
+    """Every call of these tests once more, with arrays that must not be written: what is not there must not be stood for by them."""
+    given = [value for (kind, _, _), value in zip(op.fields, values) if kind in ("out", "out?", "work", "written")]
+    arrays = [value for (kind, _, _), value in zip(op.fields, values) if kind in ("in", "in?") and value is not None]
+    arrays += [one for (kind, _, _), value in zip(op.fields, values) if kind in ("views", "viewlist") for one in value]
+    if any(hasattr(one, "shape") or isinstance(one, list) for one in given) or not arrays or not all(type(one) is numpy.ndarray for one in arrays):
+        return
+    locked = tuple(_locked(value) if kind in ("in", "in?") and value is not None else [_locked(one) for one in value] if kind in ("views", "viewlist") else value
+                   for (kind, _, _), value in zip(op.fields, values))  # fmt: skip
+    found = _call(op, locked, *rest)
+    for one, other in zip(*(many if isinstance(many, tuple) else (many,) for many in (found, results))):
+        assert numpy.array_equal(one.view("u1") if one.ndim else one, other.view("u1") if other.ndim else other, equal_nan=not one.ndim), op.call
+    repeated.add(op.call)
 
 
 _op.Op.__call__ = _counted
@@ -517,6 +541,7 @@ def every_op_was_called():
         raise Skip("only some of the tests were run")
     every = {one.function.__name__ for one in vars(_op_table).values() if isinstance(one, _op.Op)}
     assert len(every) > 40 and not every - called, sorted(every - called)
+    assert len(repeated) > 30, sorted(repeated)
 
 
 if __name__ == "__main__":
