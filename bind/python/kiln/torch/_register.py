@@ -21,6 +21,7 @@ _C: Any = torch._C
 _numbers = count()
 _is_plain: dict[int, bool] = {}  # by the bits of a set of dispatch keys
 _BELOW = _C._dispatch_keyset_full_after(_C.DispatchKey.ADInplaceOrView)
+_HAS_BITS = hasattr(_BELOW, "raw_repr")  # not in PyTorch 2.4
 _KERNELS = (_C.DispatchKey.CPU, _C.DispatchKey.CUDA)
 
 
@@ -36,6 +37,8 @@ KILN, USER = Space("kiln"), Space("kiln_user")
 
 
 def _kernel_is_next(keys: Any) -> bool:
+    if not _HAS_BITS:
+        return (keys & _BELOW).highestPriorityTypeId() in _KERNELS
     bits = keys.raw_repr()
     found = _is_plain.get(bits)
     if found is None:
@@ -198,6 +201,11 @@ def _is_tensors(a: Any) -> bool:
     return isinstance(a, (list, tuple)) and bool(a) and isinstance(a[0], torch.Tensor)
 
 
+def _any_wants(*args: Any) -> bool:
+    """For a PyTorch that does not ask this itself (2.4)."""
+    return any(isinstance(a, torch.Tensor) and a.requires_grad for a in args)
+
+
 def _single_level() -> Any:
     """What PyTorch asks for around an autograd.Function that belongs to the innermost transform alone; None: this PyTorch has no such thing."""
     try:
@@ -211,7 +219,7 @@ def _autograd(op: Any, kernel: Callable[..., Any], look: Callable[..., Any], bac
               made: _Apply) -> Callable[..., Any]:  # fmt: skip
     """The kernel of the key Autograd. The dispatcher leaves out trailing arguments that have their default value: `setup` gets them all."""
     defaults = tuple(a.default_value if a.has_default_value() else None for a in op._schema.arguments)
-    forward_ad, is_grad_enabled, any_requires_grad = torch.autograd.forward_ad, _C.is_grad_enabled, _C._any_requires_grad
+    forward_ad, is_grad_enabled, any_requires_grad = torch.autograd.forward_ad, _C.is_grad_enabled, getattr(_C, "_any_requires_grad", _any_wants)
     is_transformed, allow = getattr(_C, "_are_functorch_transforms_active", lambda: False), _single_level()
     after, below_autograd = _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
 
