@@ -49,9 +49,10 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
 
     PyTorch's own is called where attention_fits says so: dropout, other types, keys and values of different shapes, masks that want a gradient, what it refuses.
     """
-    shape, dtype = getattr(query, "shape", ()), getattr(query, "dtype", None)
-    if (attn_mask is None and scale is None and dropout_p == 0.0 and dtype in _TYPES and len(shape) == 4
-            and getattr(key, "shape", None) == shape == getattr(value, "shape", None) and key.dtype == dtype == value.dtype and (query.is_cuda or query.is_cpu) and 0 not in shape):  # fmt: skip
+    are_tensors = isinstance(query, torch.Tensor) and isinstance(key, torch.Tensor) and isinstance(value, torch.Tensor)
+    if (are_tensors and attn_mask is None and scale is None and dropout_p == 0.0 and query.dtype in _TYPES and len(query.shape) == 4
+            and key.shape == query.shape == value.shape and key.dtype == query.dtype == value.dtype and (query.is_cuda or query.is_cpu)
+            and 0 not in query.shape):  # fmt: skip
         return direct.attention(query, key, value, is_causal)[0]  # most calls: no more questions
     if attention_fits(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
         more = {"enable_gqa": True} if enable_gqa else {}
