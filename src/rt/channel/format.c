@@ -119,8 +119,12 @@ static void put_spec(print_out *o, print_args *a, const spec *s)
         snprintf(format + n, left, "c");
         len = snprintf(buffer, sizeof buffer, format, (int)(bits & 0xff));
     } else if (s->conversion == 'p') {
-        snprintf(format + n, left, "#llx");
-        len = snprintf(buffer, sizeof buffer, "0x%llx", (unsigned long long)bits);
+        char address[24] = "(nil)"; // as glibc writes it
+        if (bits)
+            snprintf(address, sizeof address, "0x%llx", (unsigned long long)bits);
+        bool is_left = strchr(s->flags, '-') != NULL;
+        len = snprintf(buffer, sizeof buffer, is_left ? "%-*s" : "%*s", s->width > 0 ? s->width : 0,
+                       address);
     } else if (s->conversion == 's') {
         str word = bits < a->string_count ? a->strings[bits] : STR("?");
         snprintf(format + n, left, "s");
