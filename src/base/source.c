@@ -195,8 +195,12 @@ source_spelling source_use_of(const source_map *m, uint32_t number)
 
 bool source_is_own(const source_map *m, uint32_t position)
 {
-    const source_macro *macro = m->expansions.at[expansion_at(m, position)].macro;
-    return macro && is_own_macro(m, macro);
+    const expansion *e = &m->expansions.at[expansion_at(m, position)];
+    while (position >= SOURCE_MACRO && !e->macro) { // an argument: where it was written
+        position = written(e, position);
+        e = &m->expansions.at[expansion_at(m, position)];
+    }
+    return e->macro && is_own_macro(m, e->macro);
 }
 
 // A position in a file: an argument's own, else the outermost use.
@@ -231,6 +235,7 @@ source_map *source_copy(arena *a, const source_map *from)
         const source_file *f = from->files.at[k];
         source_file *copy = source_add(to, f->path, f->text);
         copy->is_builtin = f->is_builtin;
+        copy->is_closed = f->is_closed;
         copy->is_embedded = f->is_embedded;
         for (uint32_t n = 0; n < f->line_mark_count; n++) {
             const source_line_mark *mark = &f->line_marks[n];

@@ -69,7 +69,8 @@ static void put_kernel(text *out, const run *r, const char *source)
     const char *slash = strrchr(r->path, '/');
     size_t count = r->program_arg_count + 1;
     text_printf(out,
-                "#pragma kiln conversions(c)\n#pragma kiln variables(thread)\n#include \"%s\"\n",
+                "#pragma kiln conversions(c)\n#pragma kiln variables(thread)\n"
+                "#pragma kiln words(c)\n#include \"%s\"\n#undef exit\n#undef block\n",
                 slash ? slash + 1 : r->path);
     text_puts(out, "#include <stdlib.h>\n\n#include <kiln/kernel.h>\n\n");
     text_printf(out, "kernel block(1) void %s(void)\n{\n", kernel_name(source));

@@ -166,6 +166,7 @@ ast_expr *parse_cond(parser *p);   // a constant expression
 ast_expr *parse_init(parser *p);   // an initialiser, braced or not
 // Is d a declaration of the file below the function being parsed? Reports a use of such a one.
 bool comes_later(const parser *p, const ast_decl *d);
+bool is_captured(const front *f, span use, const ast_decl *d);
 void used_too_early(parser *p, const ast_decl *d, span at);
 
 // --- parse_type.c

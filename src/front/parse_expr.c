@@ -148,13 +148,17 @@ static void silence_unknown(parser *p, const char *name, span at)
     *map_at(&s->names, map_key(name)) = map_key(d);
 }
 
-// A name in a macro of Kiln's own means what it means there, whatever the user calls so. A variable
-// that such a macro declares itself is its own, too.
-static bool is_captured(const front *f, const token *t, const ast_decl *d)
+// A name in a macro of Kiln's own, or in the text of C's headers, means what it means there,
+// whatever the user calls so. A variable that such a macro declares itself is its own, too.
+bool is_captured(const front *f, span use, const ast_decl *d)
 {
     const source_file *file = source_file_at(f->sources, d->at.lo);
-    return file && !file->is_builtin && source_is_own(f->sources, t->at.lo) &&
-           !source_is_own(f->sources, d->at.lo);
+    if (!file || file->is_builtin)
+        return false;
+    if (source_is_own(f->sources, use.lo))
+        return !source_is_own(f->sources, d->at.lo);
+    const source_file *user = source_file_at(f->sources, use.lo);
+    return user && user->is_closed;
 }
 
 static ast_expr *parse_name(parser *p)
@@ -162,7 +166,7 @@ static ast_expr *parse_name(parser *p)
     const token *t = tok(p);
     step(p);
     ast_decl *d = scope_find(p->scope, t->name);
-    if (d && is_captured(p->f, t, d))
+    if (d && is_captured(p->f, t->at, d))
         d = NULL;
     if (!d) {
         ast_expr *e = predefined(p, t->name, t->at);

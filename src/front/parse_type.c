@@ -20,6 +20,8 @@ enum { // what was seen of C's own type words
 const type *find_type_name(parser *p, const char *name, ast_decl **decl)
 {
     ast_decl *d = *decl = scope_find(p->scope, name);
+    if (d && d->is_file_scope && is_captured(p->f, here(p), d))
+        d = *decl = NULL;
     if (d)
         return d->kind == DECL_TYPEDEF ? d->type : NULL;
     const uint64_t *known = map_find(&p->common->types, map_key(name));

@@ -278,7 +278,7 @@ static void emit(pp *p, token *t)
     switch (t->kind) {
     case TOK_IDENT: {
         uint8_t keyword = pp_ident(p, t->name)->keyword;
-        bool is_name = p->has_cuda && !p->has_kernel && t->name[0] != '_' &&
+        bool is_name = p->has_plain_words && !p->has_kernel && t->name[0] != '_' &&
                        (keyword == TOK_KERNEL || keyword == TOK_SHARED);
         if (keyword && !is_name)
             t->kind = keyword;
@@ -429,6 +429,7 @@ static void define_options(pp *p)
         ident *id = pp_ident(p, name);
         id->predef = NULL;
         id->macro = pp_define_text(p, name, body);
+        id->macro->is_users = true;
     }
 }
 

@@ -37,6 +37,8 @@ typedef struct macro {
     const char **params;
     uint32_t param_count; // with the variadic one
     bool is_function, is_variadic, is_predefined, is_expanding;
+    bool is_users; // of a file of the user's, or of -D
+    bool has_opt;  // __VA_OPT__ stands in it
     uint8_t magic;
     token *body; // a parameter's token has its index + 1 in `match`
     uint32_t body_len;
@@ -112,15 +114,16 @@ typedef struct pp {
     uint32_t counter;
     uint32_t expanded;
     uint32_t argument_depth;
-    expansion *spare; // done ones, to be used again …
-    token *pool[32];  // … and their lists by the logarithm of their capacity; the `name` of a
-                      // list's first token is the next list
-    token_list line;  // of the directive being read
-    bool is_own;      // a text of Kiln's own
-    bool has_kernel;  // the user includes kiln/kernel.h …
-    bool has_cuda;    // … kiln/cuda.h: without the former, `kernel` and `shared` are names
-    bool in_if;       // `defined` has its meaning
-    bool is_stopped;  // a limit was hit: everything reads as end of file
+    expansion *spare;     // done ones, to be used again …
+    token *pool[32];      // … and their lists by the logarithm of their capacity; the `name` of a
+                          // list's first token is the next list
+    token_list line;      // of the directive being read
+    bool is_own;          // a text of Kiln's own
+    bool has_kernel;      // the user includes kiln/kernel.h …
+    bool has_plain_words; // … kiln/cuda.h, or says words(c): without the former, `kernel` and
+                          // `shared` are names
+    bool in_if;           // `defined` has its meaning
+    bool is_stopped;      // a limit was hit: everything reads as end of file
     token_list out;
     vec(uint32_t) brackets; // open ones, indices into out
     text joined;            // neighbouring strings, for the last token of out …

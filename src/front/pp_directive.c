@@ -352,7 +352,8 @@ typedef struct pragma_row {
 static const pragma_row pragmas[] = {{"conversions", "strict", "c"},
                                      {"shifts", "wrap", "clamp"},
                                      {"early_return", "refuse", "allow"},
-                                     {"variables", "host", "thread"}};
+                                     {"variables", "host", "thread"},
+                                     {"words", "kiln", "c"}};
 
 static void pragma_kiln(pp *p, lexer *l, span at)
 {
@@ -365,7 +366,10 @@ static void pragma_kiln(pp *p, lexer *l, span at)
         const pragma_row *row = &pragmas[i];
         bool is_on = is_good && !strcmp(mode.name, row->on);
         if (is_good && !strcmp(verb.name, row->verb) && (is_on || !strcmp(mode.name, row->off))) {
-            pp_emit_pragma(p, at, row->verb, is_on);
+            if (!strcmp(row->verb, "words"))
+                p->has_plain_words = is_on;
+            else
+                pp_emit_pragma(p, at, row->verb, is_on);
             return;
         }
         text_printf(&known, "%s%s(%s), %s(%s)", i ? ", " : "", row->verb, row->on, row->verb,

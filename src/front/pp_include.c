@@ -18,6 +18,7 @@ typedef struct found {
     const char *path; // FOUND_FILE, FOUND_EMBEDDED
     const char *text; // FOUND_EMBEDDED
     size_t text_len;
+    bool is_closed;
 } found;
 
 static bool may_read_files(const pp *p)
@@ -33,10 +34,11 @@ static found find_header(pp *p, str name, bool is_quoted)
         return (found){.kind = FOUND_KNOWN, .header = header};
     size_t len;
     const char *path = str_dup(a, name), *inside = NULL, *shown = str_format(a, "<%s>", path);
+    bool is_closed = false;
     if (p->is_own && is_quoted) // library texts include one another
         inside = embed_find(str_format(a, "lib/%s", path), &len);
     else if (is_quoted && str_starts(str_of(p->file->file->path), "<") && p->file->file->is_builtin)
-        inside = embed_find(str_format(a, "lib/libc/%s", path), &len);
+        inside = embed_find(str_format(a, "lib/libc/%s", path), &len), is_closed = true;
     else if (str_starts(name, "kiln/") && strlen(path) == name.len)
         inside = embed_find(path, &len);
     else if (is_quoted && !may_read_files(p) && str_starts(str_of(p->file->file->path), "ops/")) {
@@ -44,7 +46,8 @@ static found find_header(pp *p, str name, bool is_quoted)
         inside = embed_find(shown, &len);
     }
     if (inside)
-        return (found){.kind = FOUND_EMBEDDED, .path = shown, .text = inside, .text_len = len};
+        return (found){FOUND_EMBEDDED, .path = shown, .text = inside, .text_len = len,
+                       .is_closed = is_closed};
     if (!may_read_files(p) || strlen(path) != name.len)
         return (found){0};
     if (is_quoted) {
@@ -115,6 +118,7 @@ static const source_file *load(pp *p, const found *where, const char *key, span 
     // kernel declares.
     file->is_embedded = where->kind == FOUND_EMBEDDED;
     file->is_builtin = file->is_embedded && where->path[0] == '<';
+    file->is_closed = where->is_closed;
     *map_at(&p->texts, map_key(key)) = map_key(file);
     return file;
 }
@@ -170,7 +174,7 @@ void pp_include(pp *p, str name, bool is_quoted, span at)
         if (where.header == HDR_KERNEL) // all of it is built in
             return;
         const char *shown = str_format(p->f->in, "<%.*s>", (int)name.len, name.at);
-        where = (found){.kind = FOUND_EMBEDDED, .path = shown};
+        where = (found){.kind = FOUND_EMBEDDED, .path = shown, .is_closed = true};
         where.text = embed_find(str_format(p->f->in, "lib/libc/%.*s", (int)name.len, name.at),
                                 &where.text_len);
         if (!where.text)
@@ -188,7 +192,7 @@ void pp_include(pp *p, str name, bool is_quoted, span at)
     const source_file *file = load(p, &where, key, at);
     if (!file)
         return;
-    p->has_cuda |= file->is_builtin && str_same(name, STR("kiln/cuda.h"));
+    p->has_plain_words |= file->is_builtin && str_same(name, STR("kiln/cuda.h"));
     if (p->file_depth >= PP_INCLUDES) {
         complain_depth(p, file, at);
         return;

@@ -196,6 +196,7 @@ void pp_define(pp *p, lexer *l, span directive)
         diag_label(d, old->at, "first defined here");
         diag_note(d, "write #undef %s before it when that is what you want", m->name);
     }
+    m->is_users = !p->file->file->is_builtin;
     id->predef = NULL;
     id->macro = m;
 }
@@ -617,10 +618,16 @@ static void push_magic(pp *p, const macro *m, const token *name)
     pp_unread(p, &t);
 }
 
+// The text of C's headers means the same whatever the user has defined before; its #if may ask.
+static bool is_foreign(const pp *p, const macro *m)
+{
+    return m->is_users && !p->in_if && p->file && p->file->file->is_closed;
+}
+
 bool pp_expand(pp *p, token *name)
 {
     macro *m = pp_ident(p, name->name)->macro;
-    if (!m || name->flags & TF_NO_EXPAND)
+    if (!m || name->flags & TF_NO_EXPAND || is_foreign(p, m))
         return false;
     if (m->is_expanding) {
         name->flags |= TF_NO_EXPAND;
