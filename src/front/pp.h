@@ -27,7 +27,8 @@ typedef enum pp_word_kind { // names the preprocessor itself knows
     WORD_DEFINED,
     WORD_HAS_INCLUDE,
     WORD_PRAGMA,
-    WORD_VA_ARGS
+    WORD_VA_ARGS,
+    WORD_VA_OPT
 } pp_word_kind;
 
 typedef struct macro {
@@ -57,6 +58,7 @@ enum {
     HDR_ASSERT = 256,
     HDR_ALIGN = 512,
     HDR_COMPLEX = 2048,
+    HDR_ISO646 = 4096,
     HDR_TARGET = 1024, // text depends on the target: see pp_predef.c
 };
 
@@ -144,6 +146,11 @@ ident *pp_ident(pp *p, const char *name);
 token_list pp_list_get(pp *p, uint32_t want);
 void pp_list_give(pp *p, token_list list);
 void pp_enter_file(pp *p, const source_file *file, const char *key, span include_at);
+
+// --- pp_opt.c: __VA_OPT__
+bool pp_opt_check(pp *p, macro *m); // of a definition; false: a diagnostic was given
+// The body of one use, after `out`. `has_rest`: tokens stand for the dots.
+void pp_opt_choose(pp *p, const macro *m, bool has_rest, token_list *out);
 
 // --- pp_include.c
 // Finds and enters a header. `at` is its name in the directive.

@@ -107,9 +107,10 @@ static bool check_macro(pp *p, const macro *m)
                        "not a parameter of '%s'", m->name);
             return false;
         }
-        if (t->kind == TOK_IDENT && !m->is_variadic && pp_ident(p, t->name)->word == WORD_VA_ARGS) {
+        uint8_t word = t->kind == TOK_IDENT ? pp_ident(p, t->name)->word : WORD_NONE;
+        if (!m->is_variadic && (word == WORD_VA_ARGS || word == WORD_VA_OPT)) {
             diag *d = diag_raise(p->f->diags, K0045, t->at,
-                                 "__VA_ARGS__ has a meaning only in a macro with '...'");
+                                 "%s has a meaning only in a macro with '...'", t->name);
             diag_label(d, t->at, "'%s' takes a fixed number of arguments", m->name);
             diag_label(d, m->at, "add '...' to its parameters");
             return false;
@@ -145,7 +146,7 @@ static macro *read_macro(pp *p, lexer *l, const char *name, span at)
         *m->source = (source_macro){
             .name = name, .at = at, .body = span_join(m->body[0].at, m->body[m->body_len - 1].at)};
     }
-    return check_macro(p, m) ? m : NULL;
+    return check_macro(p, m) && pp_opt_check(p, m) ? m : NULL;
 }
 
 macro *pp_define_text(pp *p, const char *name, const char *body)
@@ -179,8 +180,8 @@ void pp_define(pp *p, lexer *l, span directive)
         return;
     }
     ident *id = pp_ident(p, name.name);
-    if (id->word == WORD_DEFINED || id->word == WORD_VA_ARGS || id->word == WORD_HAS_INCLUDE ||
-        (id->macro && id->macro->magic)) {
+    if (id->word == WORD_DEFINED || id->word == WORD_VA_ARGS || id->word == WORD_VA_OPT ||
+        id->word == WORD_HAS_INCLUDE || (id->macro && id->macro->magic)) {
         diag *d =
             diag_raise(p->f->diags, K0046, name.at, "'%s' belongs to the preprocessor", name.name);
         diag_label(d, name.at, "cannot be defined");
@@ -347,6 +348,8 @@ typedef struct substitution {
     pp *p;
     call *c;
     uint32_t base; // position of the body's first byte in this expansion; 0: all stands at the use
+    const token *body; // the macro's, or what is left of it without its __VA_OPT__
+    uint32_t body_len;
     token_list out;
 } substitution;
 
@@ -517,16 +520,27 @@ static void substitute_body(substitution *s)
 {
     macro *m = s->c->m;
     front *f = s->p->f;
-    for (uint32_t i = 0; i < m->body_len && !s->p->is_stopped;) {
-        const token *t = &m->body[i];
-        bool is_pasted = i + 1 < m->body_len && t[1].kind == TOK_HASHHASH;
+    token_list chosen = {0};
+    s->body = m->body;
+    s->body_len = m->body_len;
+    if (m->has_opt) {
+        argument *rest = &s->c->args[m->param_count - 1];
+        expand_argument(s->p, s->c, rest);
+        chosen = pp_list_get(s->p, m->body_len);
+        pp_opt_choose(s->p, m, rest->is_expanded ? rest->expanded.len : rest->raw_len, &chosen);
+        s->body = chosen.at;
+        s->body_len = chosen.len;
+    }
+    for (uint32_t i = 0; i < s->body_len && !s->p->is_stopped;) {
+        const token *t = &s->body[i];
+        bool is_pasted = i + 1 < s->body_len && t[1].kind == TOK_HASHHASH;
         if (t->kind == TOK_HASHHASH && s->out.len) {
             i += 1 + paste_operand(s, t + 1, t);
         } else if (t->kind == TOK_HASH && m->is_function) {
             token string = stringify(s, &s->c->args[t[1].match - 1], t);
             vec_push(f->in, &s->out, string);
             i += 2;
-        } else if (t->kind == TOK_COMMA && is_pasted && m->is_variadic && i + 2 < m->body_len &&
+        } else if (t->kind == TOK_COMMA && is_pasted && m->is_variadic && i + 2 < s->body_len &&
                    t[2].match == m->param_count) {
             // GNU: the comma before ## __VA_ARGS__ goes when nothing stands for the dots.
             argument *rest = &s->c->args[m->param_count - 1];
@@ -554,6 +568,8 @@ static void substitute_body(substitution *s)
         if (s->out.at[i].kind != TOK_PLACEMARKER)
             s->out.at[kept++] = s->out.at[i];
     s->out.len = kept;
+    if (m->has_opt)
+        pp_list_give(s->p, chosen);
 }
 
 static void give_back(pp *p, call *c)

@@ -122,9 +122,13 @@ static const predef rows[] = {
     {"__STDC__", " 1", HDR_ALWAYS, 0},
     {"__TIME__", " \"00:00:00\"", HDR_ALWAYS, 0},
     {"__bool_true_false_are_defined", " 1", HAS(STDBOOL), 0},
+    {"__builtin_assume_aligned", "(p, ...) ((void *)(p))", HDR_ALWAYS, 0},
+    {"__builtin_bswap16", "(x) ((unsigned short)(permute_bytes((unsigned short)(x), 0, 0x4401u)))", HDR_ALWAYS, 0},
+    {"__builtin_bswap32", "(x) permute_bytes((x), 0, 0x0123u)", HDR_ALWAYS, 0},
     {"__builtin_clz", "(x) ((int)leading_zeros((unsigned)(x)))", HDR_ALWAYS, 0},
     {"__builtin_clzl", "(x) ((int)leading_zeros((unsigned long)(x)))", HDR_ALWAYS, 0},
     {"__builtin_clzll", "(x) ((int)leading_zeros((unsigned long long)(x)))", HDR_ALWAYS, 0},
+    {"__builtin_constant_p", "(x) 0", HDR_ALWAYS, 0},
     {"__builtin_ctz", "(x) ((int)trailing_zeros((unsigned)(x)))", HDR_ALWAYS, 0},
     {"__builtin_ctzl", "(x) ((int)trailing_zeros((unsigned long)(x)))", HDR_ALWAYS, 0},
     {"__builtin_ctzll", "(x) ((int)trailing_zeros((unsigned long long)(x)))", HDR_ALWAYS, 0},
@@ -133,6 +137,9 @@ static const predef rows[] = {
     {"__builtin_memcpy", " memcpy", HDR_ALWAYS, 0},
     {"__builtin_memmove", " memmove", HDR_ALWAYS, 0},
     {"__builtin_memset", " memset", HDR_ALWAYS, 0},
+    {"__builtin_parity", "(x) ((int)popcount((unsigned)(x)) & 1)", HDR_ALWAYS, 0},
+    {"__builtin_parityl", "(x) ((int)popcount((unsigned long)(x)) & 1)", HDR_ALWAYS, 0},
+    {"__builtin_parityll", "(x) ((int)popcount((unsigned long long)(x)) & 1)", HDR_ALWAYS, 0},
     {"__builtin_popcount", "(x) ((int)popcount((unsigned)(x)))", HDR_ALWAYS, 0},
     {"__builtin_popcountl", "(x) ((int)popcount((unsigned long)(x)))", HDR_ALWAYS, 0},
     {"__builtin_popcountll", "(x) ((int)popcount((unsigned long long)(x)))", HDR_ALWAYS, 0},
@@ -141,11 +148,20 @@ static const predef rows[] = {
     {"__builtin_unreachable", "() unreachable()", HDR_ALWAYS, 0},
     {"alignas", " _Alignas", HAS(ALIGN), 0},
     {"alignof", " _Alignof", HAS(ALIGN), 0},
+    {"and", " &&", HDR_ISO646, 0},
+    {"and_eq", " &=", HDR_ISO646, 0},
+    {"bitand", " &", HDR_ISO646, 0},
+    {"bitor", " |", HDR_ISO646, 0},
     {"bool", " _Bool", HAS(STDBOOL), 0},
+    {"compl", " ~", HDR_ISO646, 0},
     {"complex", " _Complex", HDR_COMPLEX, 0},
     {"dynamic_shared", "(T, name) shared T name[]", HDR_KERNEL, 0},
     {"false", " 0", HAS(STDBOOL), 0},
+    {"not", " !", HDR_ISO646, 0},
+    {"not_eq", " !=", HDR_ISO646, 0},
     {"offsetof", "(type, member) __builtin_offsetof(type, member)", HAS(STDDEF), 0},
+    {"or", " ||", HDR_ISO646, 0},
+    {"or_eq", " |=", HDR_ISO646, 0},
     {"order_acq_rel", " 3u", HDR_KERNEL, 0},
     {"order_acquire", " 1u", HDR_KERNEL, 0},
     {"order_relaxed", " 0u", HDR_KERNEL, 0},
@@ -159,6 +175,8 @@ static const predef rows[] = {
     {"true", " 1", HAS(STDBOOL), 0},
     {"wgmma_a_mn", " 1u", HDR_KERNEL, 0},
     {"wgmma_b_mn", " 2u", HDR_KERNEL, 0},
+    {"xor", " ^", HDR_ISO646, 0},
+    {"xor_eq", " ^=", HDR_ISO646, 0},
 };
 
 typedef struct known_header { const char *name; unsigned bits; } known_header;
@@ -168,6 +186,7 @@ static const known_header headers[] = {
     {"float.h", HDR_FLOAT},        {"assert.h", HDR_ASSERT},   {"stdalign.h", HDR_ALIGN},  {"stdio.h", HDR_STDDEF},
     {"stdlib.h", HDR_STDDEF},      {"string.h", HDR_STDDEF},   {"time.h", HDR_STDDEF},    {"ctype.h", HDR_STDDEF},
     {"stdarg.h", HDR_STDDEF},      {"errno.h", HDR_STDDEF},    {"strings.h", HDR_STDDEF}, {"complex.h", HDR_COMPLEX},
+    {"iso646.h", HDR_ISO646},
     // For the host only.
     {"kiln/kiln.h", HDR_ALWAYS},   {"kiln/ir.h", HDR_ALWAYS},  {"kiln/ops.h", HDR_ALWAYS}, {"kiln/nn.h", HDR_ALWAYS},
     {"kiln/hostcall.h", HDR_ALWAYS}, {"kiln/dlpack.h", HDR_ALWAYS}, {"kiln/gguf.h", HDR_ALWAYS}, {"kiln/ops_matmul.h", HDR_ALWAYS},
@@ -189,6 +208,7 @@ static const spelling keywords[] = {
 static const spelling words[] = {
     {"defined", 7, WORD_DEFINED},   {"__has_include", 13, WORD_HAS_INCLUDE},
     {"_Pragma", 7, WORD_PRAGMA},    {"__VA_ARGS__", 11, WORD_VA_ARGS},
+    {"__VA_OPT__", 10, WORD_VA_OPT},
 };
 // clang-format on
 

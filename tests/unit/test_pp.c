@@ -277,6 +277,29 @@ TEST(pp_takes_variable_arguments)
     expect("#define L(...) #__VA_ARGS__\nL(a,  b , c)", "\"a, b , c\"");
 }
 
+TEST(pp_chooses_with_va_opt)
+{
+    expect("#define F(f, ...) p(f __VA_OPT__(,) __VA_ARGS__)\nF(1) F(1,) F(1, 2) F(1, (2, 3))",
+           "p ( 1 ) p ( 1 ) p ( 1 , 2 ) p ( 1 , ( 2 , 3 ) )");
+    expect("#define E\n#define F(...) [__VA_OPT__(x __VA_ARGS__ y)]\nF() F(E) F(E E) F(E, E)",
+           "[ ] [ ] [ ] [ x , y ]");
+    expect("#define F(a, ...) a ## __VA_OPT__(1) b\nF(x) F(x, 2)", "x b x1 b");
+    expect("#define F(a, ...) __VA_OPT__(a b) ## c\nF(x) F(x, 2)", "c x bc");
+    expect("#define F(a, ...) a ## __VA_OPT__() ## b\nF(x) F(x, 2)", "xb xb");
+    expect("#define F(a, ...) __VA_OPT__(a ## __VA_ARGS__ #a)\nF(x) F(x, y, z)", "xy , z \"x\"");
+    expect("#define F(...) __VA_OPT__(<) __VA_OPT__(>)\nF() F(1) F(F(1))", "< > < >");
+    expect("#define F(...) __VA_OPT__((__VA_ARGS__))\nF(F(F(1)), F())", "( ( ( 1 ) ) , )");
+}
+
+// What stands in the headers of C means the same whatever was defined before.
+TEST(pp_closes_the_headers_of_c)
+{
+    expect_codes("#define int oops\n#define return oops\n#define s oops\n#define at x +\n"
+                 "#include <stdlib.h>\n#include <string.h>\n#include <stdio.h>\n",
+                 "");
+    expect("#define errno mine\n#include <limits.h>\n#define a 2\na errno", "2 mine");
+}
+
 static str text_at(const result *r, span at)
 {
     return source_text(r->f.sources, at);
@@ -417,6 +440,9 @@ TEST(pp_reports_bad_definitions)
     expect_codes("#define f(a) #b\n#define g(a) # \n#define h #b", "K0037 K0037");
     expect_codes("#define f(a) a##\n#define g ## a", "K0038 K0038");
     expect_codes("#define f(a) __VA_ARGS__", "K0045");
+    expect_codes("#define f(a) __VA_OPT__(1)\n#define g(...) __VA_OPT__ 1", "K0045 K0045");
+    expect_codes("#define f(...) __VA_OPT__(1\n#define g(...) __VA_OPT__(a ##)", "K0045 K0045");
+    expect_codes("#define f(...) (__VA_OPT__(__VA_OPT__(1)))\n#define __VA_OPT__ 1", "K0045 K0046");
     expect_codes("#define defined 1\n#define __LINE__ 2\n#define __VA_ARGS__ 3",
                  "K0046 K0046 K0046");
 }
