@@ -54,10 +54,12 @@ typedef struct init_item { // one element of a braced list, as written
     struct designator {
         const char *field; // .field, or NULL
         ast_expr *index;   // [index], or NULL
+        ast_expr *last;    // GNU's [index ... last] while it is parsed, else NULL
         span at;
         struct designator *next;
     } * designators; // NULL: the next one in order
     ast_expr *value;
+    bool is_repeated; // one of several that stand for `[0 ... 2] = value`
 } init_item;
 
 typedef struct init_entry { // after checking: `value` (converted to its leaf's type) goes to byte

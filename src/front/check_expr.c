@@ -470,6 +470,20 @@ static ast_expr *check_sizeof(front *f, ast_expr *e)
     return constant(f, e, type_scalar(TY_U64), e->kind == E_SIZEOF ? type_size(t) : align);
 }
 
+const type *check_typeof(front *f, ast_expr *e)
+{
+    f->unevaluated++;
+    e = check_expr(f, e);
+    f->unevaluated--;
+    if (e->kind != E_MEMBER || !e->bits)
+        return e->type;
+    diag *d = diag_raise(f->diags, K1017, e->at, "typeof of a bit-field is not possible");
+    diag_label(d, e->at, "it has bits, and no type of its own");
+    diag_label(d, e->bits->at, "declared here");
+    diag_note(d, "typeof(x.member + 0) is the type it has in an expression");
+    return type_scalar(TY_POISON);
+}
+
 // Two arms for one type. Kiln's i8 and i64 are two types each in C: char and signed char, long and
 // long long.
 static void compare_arms(front *f, const struct generic_arm *arm)

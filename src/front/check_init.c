@@ -10,6 +10,8 @@ typedef struct filler {
     uint32_t next;     // of braces->items
     uint64_t reached;  // elements of the outermost array that are named so far
     const field *bits; // the bit-field that the next value goes to, or NULL
+    bool is_in_range;  // this list stands for a range of elements …
+    bool is_repeated;  // … or its current item does
     bool is_bad;
 } filler;
 
@@ -50,6 +52,14 @@ static bool is_char_array(const type *t)
 
 static void add_entry(filler *s, uint64_t offset, ast_expr *value)
 {
+    if (s->is_repeated && !is_poison(value) && check_has_effects(value)) {
+        diag *d =
+            diag_raise(s->f->diags, K1045, value->at, "the value of a range cannot do anything");
+        diag_label(d, value->at, "C would do it once, for all elements");
+        diag_note(d, "put it into a variable before");
+        s->is_bad = true;
+        return;
+    }
     if (is_poison(value))
         s->is_bad = true;
     else
@@ -197,6 +207,7 @@ static void fill(filler *s, const type *t, uint64_t offset, uint64_t index, bool
 {
     while (s->next < s->braces->items.len) {
         init_item *item = &s->braces->items.at[s->next];
+        s->is_repeated = s->is_in_range || item->is_repeated;
         if (item->designators) {
             if (!is_braced)
                 return;
@@ -252,7 +263,7 @@ static void fill_list(filler *s, const type *t, uint64_t offset, ast_expr *list)
     }
     if (type_def(t)->is_incomplete && t->kind != TY_ARRAY)
         return;
-    filler inner = {.f = s->f, .list = s->list, .braces = list};
+    filler inner = {.f = s->f, .list = s->list, .braces = list, .is_in_range = s->is_repeated};
     fill(&inner, t, offset, 0, true);
     s->is_bad |= inner.is_bad;
     if (inner.reached > s->reached)

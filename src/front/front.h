@@ -77,6 +77,8 @@ ast_decl *parse_library_func(front *f, const char *lib, const char *name);
 ast_decl *scope_find(const scope *s, const char *name);
 
 // --- check_*.c: each returns a checked tree; on a mistake a diagnostic and a poison, never NULL.
+const type *check_typeof(front *f,
+                         ast_expr *e); // of an unchecked expression, which is not evaluated
 ast_expr *check_value(front *f,
                       ast_expr *e); // full check, then lvalue and array conversions: an rvalue
 ast_expr *

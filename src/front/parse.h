@@ -16,6 +16,8 @@ enum {
     PARSE_MAX_DEPTH = 200,   // nested statements, expressions, declarators of one function
     PARSE_MAX_HEIGHT = 1000, // of one expression tree: a + b + c + … is high, not deep
     PARSE_MAX_STACK = 4000,  // both, summed over a chain of calls
+    PARSE_MAX_RANGE = 1024,  // values of `case 1 ... 9:`
+    PARSE_MAX_LIST = 65536,  // items of a list in which a range stands
     PARSE_MAX_NESTING = 64,  // pointer to array of struct of …
 };
 

@@ -659,20 +659,6 @@ ast_expr *parse_expr(parser *p)
 
 // --- initialisers
 
-// GNU's `[0 ... 2] = 5`: an error. The rest is checked as if only the last index stood there, so
-// that an open array still gets its length.
-static void parse_index_range(parser *p, struct designator *of)
-{
-    span at = here(p);
-    step(p);
-    ast_expr *high = parse_cond(p);
-    at = span_join(of->index->at, high->at);
-    of->index = high;
-    diag *d = diag_raise(p->f->diags, K1045, at, "an initialiser names one element, not a range");
-    diag_label(d, at, "GNU's '...' is not part of Kiln's C");
-    diag_note(d, "list the elements, or set them in a loop; what is not listed is 0");
-}
-
 static struct designator *parse_designators(parser *p)
 {
     struct designator *first = NULL, **last = &first;
@@ -688,8 +674,8 @@ static struct designator *parse_designators(parser *p)
         } else {
             step(p);
             d->index = parse_cond(p);
-            if (kind(p) == TOK_ELLIPSIS && !p->is_panicking)
-                parse_index_range(p, d);
+            if (!p->is_panicking && accept(p, TOK_ELLIPSIS))
+                d->last = parse_cond(p);
             expect_close(p, TOK_RBRACKET, d->at);
         }
         d->at = span_join(d->at, previous(p));
@@ -701,6 +687,72 @@ static struct designator *parse_designators(parser *p)
     return first;
 }
 
+typedef struct range_state {
+    ast_expr *list;
+    uint32_t value; // token index
+} range_state;
+
+// A chain like `from` with one index in the place of the range at `at`. Gives the new place.
+static struct designator *fix_index(parser *p, init_item *item, const struct designator *at,
+                                    int64_t index)
+{
+    struct designator *found = NULL, **last = &item->designators;
+    for (const struct designator *d = item->designators; d; d = d->next) {
+        struct designator *copy = arena_new_of(p->f->in, struct designator);
+        *copy = *d;
+        if (d == at) {
+            found = copy;
+            copy->index = int_expr(p, d->index->at, (uint64_t)index, TY_I64);
+            copy->last = NULL;
+        }
+        *last = copy;
+        last = &copy->next;
+    }
+    return found;
+}
+
+// An item for every element that GNU's `[0 ... 2] = value` names. Its value is parsed for each of
+// them anew, because checking changes a tree.
+static void expand_ranges(parser *p, const range_state *r, init_item item, struct designator *d)
+{
+    while (d && !d->last)
+        d = d->next;
+    if (!d) {
+        p->at = r->value;
+        item.value = parse_init(p);
+        item.is_repeated = true;
+        vec_push(p->f->in, &r->list->items, item);
+        return;
+    }
+    int64_t first = 0, last = 0;
+    if (!check_const_int(p->f, d->index, &first, "an array designator") ||
+        !check_const_int(p->f, d->last, &last, "an array designator"))
+        return;
+    uint64_t room = PARSE_MAX_LIST - (uint64_t)r->list->items.len;
+    if (last < first || r->list->items.len > PARSE_MAX_LIST ||
+        (uint64_t)last - (uint64_t)first >= room) {
+        span at = span_join(d->index->at, d->last->at);
+        diag *report = diag_raise(p->f->diags, K1045, at, "this range names %s elements",
+                                  last < first ? "no" : "too many");
+        diag_label(report, at, "from %lld to %lld; a list has at most %d values", (long long)first,
+                   (long long)last, PARSE_MAX_LIST);
+        diag_note(report, "set the elements in a loop");
+        last = first; // so that an open array gets a length
+    }
+    for (int64_t i = first; i <= last && !p->is_panicking; i++) {
+        init_item one = item;
+        struct designator *place = fix_index(p, &one, d, i);
+        expand_ranges(p, r, one, place->next);
+    }
+}
+
+static bool names_range(const struct designator *d)
+{
+    while (d && !d->last)
+        d = d->next;
+    return d != NULL;
+}
+
 static ast_expr *parse_braces(parser *p)
 {
     ast_expr *e = new_expr(p, E_INIT_LIST, here(p));
@@ -708,9 +760,16 @@ static ast_expr *parse_braces(parser *p)
     uint16_t height = 0;
     while (kind(p) != TOK_RBRACE && !p->is_panicking) {
         init_item item = {.designators = parse_designators(p)};
+        range_state range = {.list = e, .value = p->at};
         item.value = parse_init(p);
         height = item.value->height > height ? item.value->height : height;
-        vec_push(p->f->in, &e->items, item);
+        uint32_t end = p->at;
+        if (names_range(item.designators) && !p->is_panicking) {
+            expand_ranges(p, &range, item, item.designators);
+            p->at = end;
+        } else {
+            vec_push(p->f->in, &e->items, item);
+        }
         if (!accept(p, TOK_COMMA))
             break;
     }

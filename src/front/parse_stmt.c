@@ -192,17 +192,6 @@ static void outside_switch(parser *p, span at, const char *word)
     diag_label(d, at, "no switch is open here");
 }
 
-static void parse_case_range(parser *p)
-{
-    span at = here(p);
-    step(p);
-    ast_expr *high = parse_cond(p);
-    diag *d = diag_raise(p->f->diags, K1045, span_join(at, high->at),
-                         "a case takes one value, not a range");
-    diag_label(d, span_join(at, high->at), "GNU's '...' is not part of Kiln's C");
-    diag_note(d, "list the values, or use an if before the switch");
-}
-
 // What stands after a label: a statement, as in C11.
 static ast_stmt *parse_labelled(parser *p)
 {
@@ -222,19 +211,43 @@ static ast_stmt *parse_labelled(parser *p)
     return parse_statement(p);
 }
 
+// GNU's `case 1 ... 3`, after its first value: labels for the others, each the statement of the one
+// before it. Gives the last one.
+static ast_stmt *parse_case_range(parser *p, ast_stmt *first)
+{
+    step(p);
+    ast_expr *e = parse_cond(p);
+    int64_t high = 0;
+    if (!can_check(p) || !check_const_int(p->f, e, &high, "case value"))
+        return first;
+    first->at = span_join(first->at, e->at);
+    if (high < first->value || (uint64_t)high - (uint64_t)first->value >= PARSE_MAX_RANGE) {
+        diag *d = diag_raise(p->f->diags, K1045, first->at, "a range of cases has 1 to %d values",
+                             PARSE_MAX_RANGE);
+        diag_label(d, first->at, "from %lld to %lld", (long long)first->value, (long long)high);
+        diag_note(d, "use an if before the switch");
+        return first;
+    }
+    ast_stmt *last = first;
+    for (int64_t value = first->value; value < high;) {
+        last = last->yes = new_stmt(p, S_CASE, first->at);
+        last->value = ++value;
+    }
+    return last;
+}
+
 static ast_stmt *parse_case(parser *p)
 {
-    ast_stmt *s = new_stmt(p, S_CASE, here(p));
+    ast_stmt *s = new_stmt(p, S_CASE, here(p)), *last = s;
     outside_switch(p, s->at, "case");
     step(p);
     ast_expr *e = parse_cond(p);
-    if (kind(p) == TOK_ELLIPSIS && !p->is_panicking)
-        parse_case_range(p);
-    else if (can_check(p))
-        check_const_int(p->f, e, &s->value, "case value");
+    bool is_good = can_check(p) && check_const_int(p->f, e, &s->value, "case value");
     s->at = span_join(s->at, e->at);
+    if (is_good && kind(p) == TOK_ELLIPSIS)
+        last = parse_case_range(p, s);
     if (expect(p, TOK_COLON, "the case value"))
-        s->yes = parse_labelled(p);
+        last->yes = parse_labelled(p);
     return s;
 }
 

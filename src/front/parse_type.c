@@ -464,10 +464,7 @@ static void unsupported_type(parser *p, spec_state *s)
     token_kind k = kind(p);
     step(p);
     diag *d = NULL;
-    if (k == TOK_TYPEOF) {
-        d = diag_raise(p->f->diags, K1017, at, "typeof is not supported");
-        diag_note(d, "write the type out, or pick a function by type with _Generic");
-    } else if (k == TOK_ATOMIC) {
+    if (k == TOK_ATOMIC) {
         d = diag_raise(p->f->diags, K1025, at, "_Atomic is not supported");
         diag_note(d, "use a plain type and the atomic_… builtins, which name scope and order");
     } else {
@@ -481,9 +478,31 @@ static void unsupported_type(parser *p, spec_state *s)
         skip_to_close(p, p->at);
         accept(p, TOK_RPAREN);
         s->out.type = type_scalar(TY_POISON);
-    } else if (k == TOK_TYPEOF) {
-        s->out.type = type_scalar(TY_POISON);
     }
+}
+
+// typeof (expression) or (type): a type with its qualifiers, as C23 has it.
+static void add_typeof(parser *p, spec_state *s)
+{
+    span at = here(p);
+    step(p);
+    span open = here(p);
+    const type *t = type_scalar(TY_POISON);
+    if (expect(p, TOK_LPAREN, "'typeof'")) {
+        if (starts_type_name(p)) {
+            t = parse_type_name(p);
+        } else {
+            ast_expr *e = parse_expr(p);
+            if (!p->is_panicking)
+                t = check_typeof(p->f, e);
+        }
+        expect_close(p, TOK_RPAREN, open);
+    }
+    if (s->out.type && t->kind != TY_POISON) {
+        diag *d = diag_raise(p->f->diags, K1030, at, "a second type in one declaration");
+        diag_label(d, at, "is a ';' missing before this?");
+    }
+    s->out.type = t;
 }
 
 static bool has_type(const spec_state *s)
@@ -593,7 +612,7 @@ static bool accept_specifier(parser *p, spec_state *s)
         s->out.shared_at = here(p);
         step(p);
         return true;
-    case TOK_TYPEOF:
+    case TOK_TYPEOF: add_typeof(p, s); return true;
     case TOK_ATOMIC:
     case TOK_COMPLEX:
     case TOK_IMAGINARY: unsupported_type(p, s); return true;

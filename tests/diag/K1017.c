@@ -1,8 +1,14 @@
-// A variable declared with typeof: one error, none about the variable.
+// typeof of a bit-field, and one beside another type; a variable so declared is not reported again.
 #include <kiln/kernel.h>
 
-kernel block(64) void f(f32 *x, u32 n)
+typedef struct piece {
+    u32 count : 5, rest;
+} piece;
+
+kernel block(64) void f(const piece *p, u32 *x)
 {
-    typeof(x[0]) a = 1;
-    x[1] = a;
+    typeof(p->count) n = p->count;
+    __typeof__(p->rest) int m = n;
+    x[1] = typeof() + 1;
+    x[0] = m;
 }
