@@ -51,19 +51,19 @@ static lldiv_t lldiv(long long a, long long b)
 }
 
 // --- ends
-static void abort(void)
+static _Noreturn void abort(void)
 {
     assert(!"abort() was called");
     trap();
 }
 
 host void kiln_io_exit(i32 status);
-static void exit(int status)
+static _Noreturn void exit(int status)
 {
     kiln_io_exit(status);
 }
 
-static void _Exit(int status)
+static _Noreturn void _Exit(int status)
 {
     kiln_io_exit(status);
 }

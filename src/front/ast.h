@@ -134,6 +134,7 @@ struct ast_decl {
     bool is_host, is_per_warp, is_no_wait; // DECL_FUNC: of the host program
     bool is_used, is_address_taken, is_assigned;
     bool is_noinline;  // DECL_FUNC: a call of its own
+    bool is_noreturn;  // DECL_FUNC: its calls do not come back
     bool is_reachable; // DECL_FUNC: device code takes its address
     bool has_needed;   // constant data: device code uses it, and with it its functions
     bool is_host_only; // could not be understood, or names host things: an error only when a kernel

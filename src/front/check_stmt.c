@@ -23,6 +23,13 @@ static bool is_end_call(const ast_stmt *s)
            (e->builtin->id == BI_trap || e->builtin->id == BI_unreachable);
 }
 
+// Of a function that is _Noreturn.
+static bool is_last_call(const ast_stmt *s)
+{
+    const ast_expr *e = s && s->kind == S_EXPR ? s->expr : NULL;
+    return e && e->kind == E_CALL && e->callee_decl && e->callee_decl->is_noreturn;
+}
+
 static bool is_forever(const ast_expr *condition)
 {
     return !condition || (condition->kind == E_INT && condition->integer);
@@ -169,6 +176,8 @@ static bool block_completes(body *b, ast_stmt *s, flow *to, bool is_switch)
                        (each->kind == S_DECL && !has_init(each));
         if (check_has_label(each) || each->kind == S_LABEL) {
             reachable = true;
+        } else if (!reachable && i && is_last_call(check_unlabelled(s->body.at[i - 1]))) {
+            // `exit(1); return 0;` is for compilers that do not know exit.
         } else if (!reachable && !is_idle && b->warns) {
             diag *d = diag_raise(b->f->diags, K2403, each->at, "this is never reached");
             if (i && !is_switch)
@@ -207,7 +216,7 @@ static bool completes(body *b, ast_stmt *s, flow *to)
     switch ((stmt_kind)s->kind) {
     case S_EMPTY:
     case S_DECL: return true;
-    case S_EXPR: return !is_end_call(s);
+    case S_EXPR: return !is_end_call(s) && !is_last_call(s);
     case S_BLOCK: return block_completes(b, s, to, false);
     case S_IF: {
         // Constant conditions are not followed: they are how a kernel adapts to its target.
@@ -249,8 +258,10 @@ void check_body(front *f, ast_decl *func)
         span end = func->body->at;
         if (end.hi > end.lo)
             end.lo = end.hi - 1; // the closing brace
-        diag *d = diag_raise(f->diags, K2401, end, "'%s' can end without a value", func->name);
-        diag_label(d, end, "control reaches this without a return");
+        diag *d = diag_raise(f->diags, func->is_lax ? K2407 : K2401, end,
+                             "'%s' can end without a value", func->name);
+        diag_label(d, end, "control reaches this without a return%s",
+                   func->is_lax ? ": the value is 0" : "");
         diag_label(d, func->at, "must return '%s'", T_OF(f, result));
     }
     check_unset(f, func);

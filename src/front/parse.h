@@ -63,10 +63,11 @@ typedef struct parser {
     bool had_error;          // a syntax error: the tree has holes
     uint32_t linkage_braces; // open extern "C" { … }
     bool is_library;
-    bool is_trial;    // errors will be put away: see parse_decl.c
-    bool insists;     // … but not these: the declaration contradicts one of ours
-    bool was_deep;    // nested too deeply, and that was said
-    span noinline_at; // of the attribute, in the attributes parsed last
+    bool is_trial;     // errors will be put away: see parse_decl.c
+    bool insists;      // … but not these: the declaration contradicts one of ours
+    bool was_deep;     // nested too deeply, and that was said
+    span noinline_at;  // of the attribute, in the attributes parsed last
+    bool met_noreturn; // likewise
     uint32_t depth;
     uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
@@ -94,6 +95,7 @@ typedef struct specifiers {
     marks marks;
     bool is_per_thread;
     bool has_tag; // a struct, union or enum: may stand without a declarator
+    bool is_noreturn;
 } specifiers;
 
 typedef struct declarator {

@@ -65,6 +65,7 @@ static ast_decl *declare_function(parser *p, const specifiers *s, const declarat
     fn->is_static |= s->storage == TOK_STATIC;
     fn->is_extern |= s->storage == TOK_EXTERN;
     fn->is_inline |= s->inline_at.lo != 0;
+    fn->is_noreturn |= s->is_noreturn;
     fn->scope = p->file_scope;
     if (s->shared_at.lo) {
         diag *e = diag_raise(p->f->diags, K1110, s->shared_at, "a function cannot be shared");
@@ -253,7 +254,10 @@ static bool parse_declaration(parser *p, ast_stmt *out)
         }
         uint32_t align = s.align;
         declarator d = parse_declarator(p, s.type);
+        bool is_noreturn = s.is_noreturn; // behind one declarator it is said of that one alone
+        p->met_noreturn = false;
         parse_attributes(p, &s.align, &s.align_at);
+        s.is_noreturn |= p->met_noreturn;
         if (!d.name && s.type->kind == TY_POISON)
             p->is_panicking = true; // the specifiers were wrong, and that was said
         else if (!d.name)
@@ -286,6 +290,7 @@ static bool parse_declaration(parser *p, ast_stmt *out)
             parse_variable(p, &s, &d, out);
         }
         s.align = align;
+        s.is_noreturn = is_noreturn;
         if (!accept(p, TOK_COMMA)) {
             expect_semi(p, what_ends(&d));
             break;

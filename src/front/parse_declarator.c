@@ -5,6 +5,7 @@
 #include "front/check.h"
 #include "front/parse.h"
 
+// Alignments are for variables and members: those read them themselves.
 static void skip_attributes(parser *p)
 {
     uint32_t align = 0;
@@ -182,6 +183,7 @@ static ast_decl *parse_param(parser *p)
     if (s.marks.kernel.lo)
         diag_raise(p->f->diags, K1103, s.marks.kernel, "a parameter cannot be a kernel");
     declarator_into(p, s.type, &d, true);
+    parse_attributes(p, &s.align, &s.alignas_at);
     ast_decl *param = new_decl(p, DECL_PARAM, d.name, d.at, d.type);
     param->is_file_scope = false;
     param->counted_by = counted_by;

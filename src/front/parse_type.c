@@ -133,6 +133,11 @@ bool starts_type_name(const parser *p)
 
 bool starts_type(const parser *p)
 {
+    if (is_word(p, W_EXTENSION)) {
+        parser look = *p;
+        step(&look);
+        return starts_type(&look);
+    }
     token_kind k = kind(p);
     switch (k) {
     case TOK_TYPEDEF:
@@ -276,6 +281,7 @@ static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
     bool is_aligned = is_word(p, W_ALIGNED) || is_word(p, W_ALIGNED_);
     if (is_word(p, W_NOINLINE) || is_word(p, W_NOINLINE_))
         p->noinline_at = at;
+    p->met_noreturn |= kind(p) == TOK_NORETURN;
     if (is_word(p, W_PACKED) || is_word(p, W_PACKED_)) {
         diag *d = diag_raise(p->f->diags, K1028, at, "packed structs are not supported");
         diag_label(d, at, "members would not be aligned, and GPUs cannot load across alignment");
@@ -455,6 +461,7 @@ static void add_function_word(parser *p, spec_state *s)
         s->out.inline_at = at;
     else
         s->out.noreturn_at = at;
+    s->out.is_noreturn |= kind(p) == TOK_NORETURN;
     step(p);
 }
 
@@ -600,7 +607,9 @@ static bool accept_specifier(parser *p, spec_state *s)
     case TOK_NORETURN: add_function_word(p, s); return true;
     case TOK_ATTRIBUTE:
         p->noinline_at = (span){0, 0};
+        p->met_noreturn = false;
         parse_attributes(p, &s->out.align, &s->out.align_at);
+        s->out.is_noreturn |= p->met_noreturn;
         if (p->noinline_at.lo)
             s->out.marks.noinline = p->noinline_at;
         return true;
