@@ -27,7 +27,7 @@ typedef struct source_file {
     str text;         // followed by a NUL byte
     uint32_t base;    // global position of text.at[0]
     bool is_builtin;  // a header or library text of Kiln's own
-    bool is_closed;   // … in which the user's macros and names mean nothing: C's headers
+    bool is_closed;   // … in which the user's macros and names mean nothing: see pp_include.c
     bool is_embedded; // its text is a part of the library: no file, also where it has a path
     uint32_t *lines;  // start offset of each line, made on demand
     uint32_t line_count;

@@ -26,6 +26,12 @@ static bool may_read_files(const pp *p)
     return p->f->options && p->f->options->allow_file_includes;
 }
 
+// Of Kiln's headers those that nobody fills in: others take types and sizes as macros.
+static bool is_closed_header(const char *path)
+{
+    return !strcmp(path, "kiln/cuda.h") || !strcmp(path, "kiln/io.h");
+}
+
 static found find_header(pp *p, str name, bool is_quoted)
 {
     arena *a = p->f->in;
@@ -40,7 +46,7 @@ static found find_header(pp *p, str name, bool is_quoted)
     else if (is_quoted && str_starts(str_of(p->file->file->path), "<") && p->file->file->is_builtin)
         inside = embed_find(str_format(a, "lib/libc/%s", path), &len), is_closed = true;
     else if (str_starts(name, "kiln/") && strlen(path) == name.len)
-        inside = embed_find(path, &len);
+        inside = embed_find(path, &len), is_closed = is_closed_header(path);
     else if (is_quoted && !may_read_files(p) && str_starts(str_of(p->file->file->path), "ops/")) {
         shown = file_join(a, file_folder(p->file->file->path), name); // it may include others
         inside = embed_find(shown, &len);
