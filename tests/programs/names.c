@@ -1,11 +1,11 @@
 // A program whose macros, types and functions have the names that Kiln's own headers and builtins
 // use: nothing of it may change what those mean, nor the other way round.
-#define letter 77
-#define count 3
-#define base 10
-#define at x +
+#define letter    77
+#define count     3
+#define base      10
+#define at        x +
 #define is_bad(x) x
-#define NUMBER 1
+#define NUMBER    1
 typedef short u64, i32;
 typedef struct u8 {
     int size;
@@ -47,7 +47,7 @@ static int thread_rank(void)
 #include <string.h>
 
 #define exit(status) oops(status)
-#define block *
+#define block        *
 static float kernel[3] = {1, 2, 3};
 static int shared = 4, grid = 2, lane = 3, tune = 1, host = 2, cluster = 7;
 struct kernel {
