@@ -133,6 +133,7 @@ help:
 	@echo 'make fuzz-campaign [COUNT=200000]  the same until bench/results/fuzz.json has so many; goes on where that ends (long)'
 	@echo 'make fuzz-simt, fuzz-csmith [COUNT=200] [SEED=1]  lanes against plain C; programs of Csmith against gcc'
 	@echo 'make gpu-fuzz [SECONDS=60] [SEED=1]  random kernels on the GPU: cuda and OpenCL, plain and optimised'
+	@echo 'make sass-test, sass-fuzz  the corpus, random kernels as NVIDIA machine code without a GPU (tests/sass; needs ptxas and nvdisasm)'
 	@echo 'make fuzz-proof           puts old bugs back in; the random kernels must find each (not in CI: long)'
 	@echo 'make prove                all states of the mailbox protocol, up to 4 warps and 4 mailboxes (minutes)'
 	@echo 'make mutants [COUNT=500] [SEED=1]  small changes of the compiler, one at a time: do the tests notice? (long)'
