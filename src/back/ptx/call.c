@@ -94,9 +94,9 @@ static const struct {
 };
 
 // The assembler crashes when it folds away all of a kernel's uses of such a function, the kernel's
-// device functions included, and when all calls of a recursive function go that way in one kernel of
-// several. So there is one more function, with a use of each that the text has and of the table of
-// all functions. Every kernel with calls calls it where a constant is not 0, which the assembler
+// device functions included, and when all calls of a recursive function go that way in one kernel
+// of several. So there is one more function, with a use of each that the text has and of the table
+// of all functions. Every kernel with calls calls it where a constant is not 0, which the assembler
 // cannot know.
 void ptx_keep_helpers(ptx *p, bool has_functions)
 {

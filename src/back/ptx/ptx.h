@@ -149,10 +149,11 @@ void ptx_return(ptx *p, const ir_inst *i); // call.c: of a function
 const char *ptx_label_of(ptx *p, const ir_func *f);
 void ptx_function_head(ptx *p, const ir_func *f, const char *end); // its declaration
 void ptx_function_params(ptx *p);
-void ptx_keep_helpers(ptx *p, bool has_functions);   // call.c: after the functions, before the kernels
-void ptx_reach_helpers(ptx *p);  // call.c: at the start of a kernel
-void ptx_declare_shared(ptx *p); // shared.c: the arrays of the module
-void ptx_place_shared(ptx *p);   // shared.c: those of the current kernel
+void ptx_keep_helpers(ptx *p,
+                      bool has_functions); // call.c: after the functions, before the kernels
+void ptx_reach_helpers(ptx *p);            // call.c: at the start of a kernel
+void ptx_declare_shared(ptx *p);           // shared.c: the arrays of the module
+void ptx_place_shared(ptx *p);             // shared.c: those of the current kernel
 // Writes `values` to the registers of first, first + 1, … as if all at once.
 void ptx_parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count);
 // Per value: the value whose register it shares. NULL when no two have to. (coalesce.c)
