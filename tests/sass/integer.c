@@ -330,13 +330,18 @@ static void mov(sass_lane *l, const sass_inst *i)
         sass_set(l, i->operands, sass_i32(l, i->operands + 1));
 }
 
-// Bits of predicates
+// Bits of predicates: a lane's, or a warp's
+static bool *predicates(sass_lane *l, const sass_operand *o)
+{
+    return *o->name == 'U' ? l->warp->up : l->p;
+}
+
 static void p2r(sass_lane *l, const sass_inst *i)
 {
     const sass_operand *o = i->operands;
     uint32_t mask = sass_i32(l, o + 3), value = 0;
     for (uint32_t n = 0; n < 7; n++)
-        value |= (uint32_t)l->p[n] << n;
+        value |= (uint32_t)predicates(l, o + 1)[n] << n;
     sass_set(l, o, (sass_i32(l, o + 2) & ~mask) | (value & mask));
 }
 
@@ -346,7 +351,7 @@ static void r2p(sass_lane *l, const sass_inst *i)
     uint32_t value = sass_i32(l, o + 1), mask = sass_i32(l, o + 2);
     for (uint32_t n = 0; n < 7; n++)
         if (mask >> n & 1)
-            l->p[n] = value >> n & 1;
+            predicates(l, o)[n] = value >> n & 1;
 }
 
 const sass_row sass_integer_rows[] = {
@@ -374,5 +379,8 @@ const sass_row sass_integer_rows[] = {
     {"MOV", mov, NULL, "64"},
     {"P2R", p2r, NULL, ""},
     {"R2P", r2p, NULL, ""},
+    {"UP2UR", p2r, NULL, ""},
+    {"R2UP", r2p, NULL, ""},
+    {"UR2UP", r2p, NULL, ""},
     {0},
 };

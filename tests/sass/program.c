@@ -296,7 +296,7 @@ static bool read_operand(reader *r, char *text, sass_inst *i)
         strtod(text, &end);
         return *end ? fail(r, "operand %s", whole) : true;
     }
-    if (!strncmp(text, "SR_", 3) || !strcmp(text, "PR")) {
+    if (!strncmp(text, "SR_", 3) || !strcmp(text, "PR") || !strcmp(text, "UPR")) {
         o->kind = SASS_SPECIAL;
         snprintf(o->name, sizeof o->name, "%s", text);
         return true;

@@ -191,6 +191,28 @@ static bool step(sass_warp *w)
     return true;
 }
 
+// Nobody can go on. A barrier register joins lanes, but holds nobody for ever: without optimisation
+// the assembler lets some leave for a WARPSYNC that others must reach first.
+static bool release_stuck(sass_block *b)
+{
+    for (uint32_t w = 0; w < b->warp_count; w++)
+        for (uint32_t n = 0; n < SASS_LANES; n++) {
+            sass_lane *l = &b->warps[w].lanes[n];
+            if (l->state != SASS_AT_BSYNC)
+                continue;
+            uint32_t pc = l->pc, number = ++b->warps[w].groups;
+            for (uint32_t m = n; m < SASS_LANES; m++) {
+                sass_lane *other = &b->warps[w].lanes[m];
+                if (other->state == SASS_AT_BSYNC && other->pc == pc) {
+                    other->state = SASS_READY;
+                    other->group = number;
+                }
+            }
+            return true;
+        }
+    return false;
+}
+
 static void run_block(sass_block *b)
 {
     for (bool is_moving = true; is_moving && !*b->launch->error;) {
@@ -198,7 +220,7 @@ static void run_block(sass_block *b)
         for (uint32_t w = 0; w < b->warp_count; w++)
             for (uint32_t n = 0; n < TURN && step(&b->warps[w]); n++)
                 is_moving = true;
-        is_moving |= release_block(b);
+        is_moving = is_moving || release_block(b) || release_stuck(b);
     }
     for (uint32_t w = 0; w < b->warp_count && !*b->launch->error; w++)
         if (b->warps[w].alive) {
