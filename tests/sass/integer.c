@@ -116,7 +116,14 @@ static void lea(sass_lane *l, const sass_inst *i)
         sass_fail(l->warp, i, "operands that are not known");
         return;
     }
-    uint32_t low = sass_i32(l, s.source[0]);
+    sass_operand plain = *s.source[0];
+    plain.is_negative = false;
+    bool is_difference = s.source[0]->is_negative;
+    if (is_difference && is_high) {
+        sass_fail(l->warp, i, "the upper half of a difference that is not known");
+        return;
+    }
+    uint32_t low = sass_i32(l, &plain);
     uint32_t count = sass_i32(l, s.source[has_pair ? 3 : 2]) & 31;
     uint64_t wide = low;
     if (has_pair)
@@ -124,7 +131,8 @@ static void lea(sass_lane *l, const sass_inst *i)
     else if (is_high)
         wide = (uint64_t)(int64_t)(int32_t)low;
     uint32_t shifted = is_high ? (uint32_t)(wide << count >> 32) : low << count;
-    uint64_t sum = (uint64_t)shifted + summand(l, s.source[1]);
+    uint64_t sum = summand(l, s.source[1]);
+    sum += is_difference ? (uint64_t)(uint32_t)~shifted + 1 : shifted;
     for (uint32_t n = 0; n < s.ins; n++)
         sum += sass_p(l, s.in[n]);
     for (uint32_t n = 0; n < s.outs; n++)
