@@ -56,11 +56,13 @@ kiln_status op_check_operands(kiln *k, const char *call, const op_operand *opera
             if (n == other || (o->is_result && other > n) || !op_operand_is_there(r) ||
                 !op_operand_is_there(o))
                 continue;
-            if (is_in_place && o->may_be_replaced && is_same(o->view, r->view))
-                *is_in_place = true;
-            else if (kiln_view_overlaps(*r->view, *o->view))
+            if (o->may_be_replaced && is_same(o->view, r->view)) {
+                if (is_in_place)
+                    *is_in_place = true;
+            } else if (kiln_view_overlaps(*r->view, *o->view)) {
                 status = op_refuse(k, call, "'%s' overlaps '%s'%s", r->name, o->name,
                                    o->may_be_replaced ? "; in place they are the same view" : "");
+            }
         }
     return status;
 }

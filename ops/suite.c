@@ -17,6 +17,7 @@ typedef struct trial {
     double *gradients[SUITE_TENSORS]; // given ones of outputs, right ones of inputs
     uint32_t layout;
     kiln_type type;
+    op_pass pass;
 } trial;
 
 typedef struct outcome { // what a device gave, tensor by tensor: values, then gradients
@@ -31,15 +32,54 @@ static void *allocate(size_t count, size_t size)
     return p;
 }
 
+// The dimension along which an input repeats (SUITE_REPEATED), and how many elements one step of it
+// is; its rank: none. What has a gradient does not repeat: where elements are equal, a largest one
+// has no derivative.
+static uint32_t repeated_along(const trial *t, uint32_t n, size_t *step)
+{
+    const op_tensor *x = &t->tensors[n];
+    uint64_t turn = n;
+    for (uint32_t d = 0; d < t->c->rank; d++)
+        turn += t->c->sizes[d];
+    bool has_gradient = t->pass == PASS_BACKWARD && x->role == ROLE_INPUT && x->has_gradient;
+    if (t->layout != SUITE_REPEATED || has_gradient)
+        return x->rank;
+    uint32_t along = x->rank ? (uint32_t)(turn % x->rank) : 0;
+    *step = 1;
+    for (uint32_t d = along + 1; d < x->rank; d++)
+        *step *= (size_t)x->sizes[d];
+    return along;
+}
+
+// Which of its elements an element of a repeated input has the number of.
+static size_t repeated_from(const op_tensor *x, uint32_t along, size_t step, size_t i)
+{
+    return along == x->rank ? i : i - i / step % (size_t)x->sizes[along] * step;
+}
+
+// Do an input's numbers repeat? A suite may have changed them.
+static bool is_repeated(const trial *t, uint32_t n, const double *values)
+{
+    const op_tensor *x = &t->tensors[n];
+    size_t step = 1;
+    uint32_t along = repeated_along(t, n, &step);
+    for (size_t i = 0; along < x->rank && i < suite_count(x); i++)
+        if (values[i] != values[repeated_from(x, along, step, i)])
+            return false;
+    return along < x->rank;
+}
+
 static void make_trial(const op_suite *s, const op_case *c, kiln_type type, uint32_t layout,
-                       trial *t)
+                       op_pass pass, trial *t)
 {
     uint64_t state = 88172645463325252u;
-    *t = (trial){.suite = s, .c = c, .layout = layout, .type = type};
+    *t = (trial){.suite = s, .c = c, .layout = layout, .type = type, .pass = pass};
     t->count = s->tensors(c, type, t->tensors);
     for (uint32_t n = 0; n < t->count; n++) {
         const op_tensor *x = &t->tensors[n];
         size_t count = suite_count(x);
+        size_t step = 1;
+        uint32_t along = repeated_along(t, n, &step);
         uint8_t element[8];
         t->values[n] = allocate(count, sizeof(double));
         t->gradients[n] = allocate(count, sizeof(double));
@@ -49,6 +89,7 @@ static void make_trial(const op_suite *s, const op_case *c, kiln_type type, uint
                                              : suite_random(&state, -1, 1);
             suite_put(x->type, element, 0, x->is_integer ? floor(v) : v);
             to[i] = suite_get(x->type, element, 0);
+            to[i] = to[repeated_from(x, along, step, i)];
         }
     }
     s->reference(c, t->tensors, t->values);
@@ -137,7 +178,7 @@ static bool is_untouched(const op_tensor *t, kiln_buffer *b, kiln_view v)
 // The layout of tensor n. Which layouts meet in a mixed case depends on its sizes.
 static uint32_t layout_of(const trial *t, const op_tensor *x, uint32_t n)
 {
-    if (x->role == ROLE_SCRATCH || t->layout == SUITE_IN_PLACE)
+    if (x->role == ROLE_SCRATCH || t->layout == SUITE_IN_PLACE || t->layout == SUITE_REPEATED)
         return SUITE_DENSE;
     if (t->layout != SUITE_MIXED)
         return t->layout;
@@ -145,6 +186,40 @@ static uint32_t layout_of(const trial *t, const op_tensor *x, uint32_t n)
     for (uint32_t d = 0; d < t->c->rank; d++)
         turn = turn * 3 + t->c->sizes[d];
     return 1u << turn % 5;
+}
+
+// An input that repeats, in memory that nothing may write where the device reaches the host's.
+static kiln_status make_repeated(kiln *k, const trial *t, uint32_t n, const double *values,
+                                 kiln_buffer **buffer, kiln_view *out)
+{
+    const op_tensor *x = &t->tensors[n];
+    op_tensor once = *x;
+    kiln_device_info info;
+    size_t step = 1, count = 0;
+    once.sizes[repeated_along(t, n, &step)] = 1;
+    void *bytes = allocate(suite_count(&once), kiln_type_size(x->type));
+    for (size_t i = 0; i < suite_count(x); i++)
+        if (repeated_from(x, repeated_along(t, n, &step), step, i) == i)
+            suite_put(x->type, bytes, count++, values[i]);
+    kiln_status status = kiln_device_info_of(k, &info);
+    kiln_wrap_desc wrap = {.type = x->type,
+                           .count = suite_count(&once),
+                           .host = bytes,
+                           .is_read_only = true,
+                           .release = free,
+                           .user = bytes};
+    bool is_wrapped = !status && info.caps.is_host && wrap.count;
+    if (is_wrapped)
+        status = kiln_buffer_wrap(k, &wrap, buffer);
+    else if (!status)
+        status = kiln_buffer_new(k, x->type, wrap.count, buffer);
+    if (!status && !is_wrapped && wrap.count)
+        status = kiln_write(*buffer, 0, bytes, wrap.count);
+    if (status || !is_wrapped)
+        free(bytes);
+    if (!status)
+        *out = kiln_view_broadcast(kiln_view_of(*buffer, x->rank, once.sizes), x->rank, x->sizes);
+    return status;
 }
 
 static kiln_status make_tensors(kiln *k, const trial *t, op_pass pass, suite_run *r)
@@ -162,12 +237,16 @@ static kiln_status make_tensors(kiln *k, const trial *t, op_pass pass, suite_run
             r->views[n] = r->views[0];
             continue;
         }
+        const double *values = is_gradient ? t->gradients[n - t->count] : t->values[n];
+        if (is_input && x->role != ROLE_SCRATCH && is_repeated(t, n % t->count, values)) {
+            status = make_repeated(k, t, n % t->count, values, &r->buffers[n], &r->views[n]);
+            continue;
+        }
         status = suite_view(k, x, layout_of(t, x, n), &r->buffers[n], &r->views[n]);
         if (!status)
             status = poison(r->buffers[n], x->type);
         if (!status && is_input && x->role != ROLE_SCRATCH)
-            status = write_values(x, r->views[n],
-                                  is_gradient ? t->gradients[n - t->count] : t->values[n]);
+            status = write_values(x, r->views[n], values);
     }
     return status;
 }
@@ -233,6 +312,7 @@ static const char *layout_name(uint32_t layout)
     case SUITE_OFFSET: return "unaligned";
     case SUITE_IN_PLACE: return "in place";
     case SUITE_MIXED: return "mixed";
+    case SUITE_REPEATED: return "repeated";
     default: return "dense";
     }
 }
@@ -356,12 +436,16 @@ void suite_test_one(kiln *k, kiln *oracle, const op_suite *s, const op_case *c, 
                     uint32_t layout, suite_counts *counts)
 {
     trial t;
-    make_trial(s, c, type, layout, &t);
     bool has_backward = s->has_backward && (c->tags & SUITE_GRADIENT) && layout != SUITE_IN_PLACE;
-    if (has_backward)
-        differentiate(&t);
-    test_one(k, oracle, &t, has_backward ? PASS_BACKWARD : PASS_FORWARD, counts);
-    free_trial(&t);
+    for (int pass = PASS_FORWARD; pass <= PASS_BACKWARD; pass++) {
+        if (pass == PASS_BACKWARD ? !has_backward : has_backward && layout != SUITE_REPEATED)
+            continue; // backward runs forward, too, but with other inputs where they repeat
+        make_trial(s, c, type, layout, (op_pass)pass, &t);
+        if (pass == PASS_BACKWARD)
+            differentiate(&t);
+        test_one(k, oracle, &t, (op_pass)pass, counts);
+        free_trial(&t);
+    }
 }
 
 // One of the bits of `set`: the one that is `turn`-th in turn.
@@ -383,7 +467,7 @@ static void test_case(kiln *k, kiln *oracle, const op_suite *s, const op_case *c
         layouts = one_of(layouts, turn / 2);
     }
     for (int type = 0; type <= KILN_F64; type++)
-        for (uint32_t layout = 1; layout <= SUITE_MIXED; layout *= 2) {
+        for (uint32_t layout = 1; layout <= SUITE_REPEATED; layout *= 2) {
             if (!(types >> type & 1) || !(layouts & layout))
                 continue;
             suite_test_one(k, oracle, s, c, (kiln_type)type, layout, counts);
@@ -412,4 +496,14 @@ void suite_test(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, suite_c
     }
     if (s->more)
         counts->failed += s->more(k, &counts->passed);
+}
+
+int suite_test_nv(kiln *k, const op_suite *s, int *passed)
+{
+    kiln_device_info info;
+    suite_counts counts = {0};
+    if (!kiln_device_info_of(k, &info) && info.caps.has_nv)
+        suite_test(k, NULL, s, false, &counts);
+    *passed += counts.passed;
+    return counts.failed;
 }

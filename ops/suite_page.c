@@ -10,7 +10,7 @@ static const struct word {
 } layout_words[] = {
     {SUITE_DENSE, "dense"},     {SUITE_TRANSPOSED, "column-major"}, {SUITE_GAPS, "with gaps"},
     {SUITE_FLIPPED, "flipped"}, {SUITE_OFFSET, "unaligned"},        {SUITE_IN_PLACE, "in place"},
-    {SUITE_MIXED, "mixed"},
+    {SUITE_MIXED, "mixed"},     {SUITE_REPEATED, "repeated"},
 };
 
 static void print_types(FILE *out, uint32_t types)

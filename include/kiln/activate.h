@@ -26,4 +26,24 @@
 #    define tanh(x)                 smooth_tanh(x)
 #endif
 
+// a - b * floor(a / b), with the sign of b, and that floor: as fmod, the remainder is exact.
+#define KILN_FLOORED(T)                                                                            \
+    static inline T remainder_of_##T(T a, T b)                                                     \
+    {                                                                                              \
+        T rest = fmod(a, b);                                                                       \
+        return rest != (T)0 && (rest < (T)0) != (b < (T)0) ? rest + b : rest;                      \
+    }                                                                                              \
+    static inline T floor_divide_of_##T(T a, T b)                                                  \
+    {                                                                                              \
+        T rest = fmod(a, b), whole = rint((a - rest) / b);                                         \
+        T below = rest != (T)0 && (rest < (T)0) != (b < (T)0) ? (T)1 : (T)0;                       \
+        return b == (T)0 ? a / b : whole - below;                                                  \
+    }
+KILN_FLOORED(f32)
+KILN_FLOORED(f64)
+#undef KILN_FLOORED
+#define remainder_of(a, b) _Generic((a), f64 : remainder_of_f64, default : remainder_of_f32)(a, b)
+#define floor_divide_of(a, b)                                                                      \
+    _Generic((a), f64 : floor_divide_of_f64, default : floor_divide_of_f32)(a, b)
+
 #endif

@@ -52,7 +52,8 @@ typedef struct kiln_host_desc {
     kiln_host_function *call;
     void (*plain)(void); // instead of `call`: a C function of that signature, without structs
     void *user;          // for `call`
-    bool is_concurrent;  // several threads may call it at once; else Kiln lets one in at a time
+    bool is_concurrent;  // several threads may call it at once; else Kiln lets one in at a time,
+                         // and it launches no kernel that calls it again
     kiln_host_many
         *many; // instead of `call`: the fastest; it cannot ask who calls nor stop a kernel
 } kiln_host_desc;
@@ -60,6 +61,7 @@ typedef struct kiln_host_desc {
 // Provides a function for all kernels that are launched on `k` from now on; one of the same name is
 // replaced. None of `call`, `plain` and `many`: takes it away. Not while kernels of `k` run.
 KILN_API kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc);
+// A host function does not close the context that its kernel runs in: that is refused.
 // From within a host function: the kernel stops with this text as its error.
 KILN_API void kiln_host_stop(const kiln_host_call *call, const char *text);
 

@@ -27,7 +27,7 @@ enum {
     IO_ENOMEM = 12,
     IO_EACCES = 13, // also: not allowed
     IO_EEXIST = 17,
-    IO_EXDEV = 18, // the path leaves the allowed folder
+    IO_EXDEV = 18, // a link in the path leaves the allowed folder; kiln_refusal says where to
     IO_ENOTDIR = 20,
     IO_EISDIR = 21,
     IO_EINVAL = 22,
@@ -91,7 +91,8 @@ static inline i64 io_length(const char *text)
     return n;
 }
 
-// Paths are relative to the program's folder, or absolute; none may have a `..`.
+// Paths are relative to the program's folder, or absolute; none may have a `..`. A pipe with a name
+// waits for its other end; with IO_NONBLOCK it does not, and who would wait gets -IO_EAGAIN.
 static inline i32 io_open(const char *path, i32 flags, u32 mode)
 {
     return kiln_io_open(path, io_length(path), flags, mode);
@@ -156,7 +157,8 @@ static inline i32 io_remove_folder(const char *path)
 {
     return kiln_io_remove(path, io_length(path), 1);
 }
-// Needs the right to write at both ends.
+// Needs the right to write at both ends. What may be read at the new one must be allowed to be read
+// at the old one: a right to write is none to read.
 static inline i32 io_rename(const char *from, const char *to)
 {
     return kiln_io_rename(from, io_length(from), to, io_length(to));

@@ -431,8 +431,8 @@ KILN_API kiln_status kiln_read_view(kiln_view v, void *to);
 KILN_API kiln_status kiln_write_view(kiln_view v, const void *from);
 
 // --- launching
-typedef struct kiln_arg { // one argument; make it with the macros below
-    int kind;             // 0 nothing, 1 buffer, 2 scalar, 3 struct bytes
+typedef struct kiln_arg { // one argument; made by the functions below
+    int kind;             // 0 nothing, 1 buffer, 2 scalar, 3 struct bytes; above: refused at launch
     kiln_type type;
     const void *pointer; // buffer handle or struct
     size_t size;
@@ -472,9 +472,10 @@ KILN_API kiln_status kiln_sync(kiln *k);
 // or a signal handler. A GPU stops only where a kernel calls the host: what else runs there ends
 // with the process.
 KILN_API void kiln_cancel(kiln *k);
-// Where a kernel's printf goes: `text` is the output of one call, or of several, whole. NULL: it is
-// kept and read with
-// kiln_printed. Called by whichever thread has the text, one call at a time.
+// Where a kernel's printf goes: `text` is the output of one call, or of several, whole. With a
+// length of 0 what was printed is wanted now (fflush(stdout), or a read of standard input after a
+// prompt): a function that keeps text lets it out. NULL: it is kept and read with kiln_printed.
+// Called by whichever thread has the text, one call at a time.
 KILN_API void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len),
                             void *user);
 // The same for what kernels write to stderr (<stdio.h>). NULL: it goes where printf goes.

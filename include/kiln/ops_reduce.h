@@ -72,7 +72,7 @@ typedef struct kiln_cross_entropy_desc {
     kiln_view logits;       // the classes lie along `axis`
     kiln_view targets;      // i32 or i64: logits without the axis
     kiln_view weight;       // [classes] f32; without a buffer: none
-    kiln_view loss;         // any float: logits without the axis, or one element
+    kiln_view loss;         // f16, bf16 or f32: logits without the axis, or one element
     kiln_view lse;          // f32, as targets: what backward needs; without a buffer: not wanted
     kiln_view total_weight; // f32, one element: what backward of a mean needs; without a buffer:
                             // not wanted. Not written with KILN_LOSS_ROWS, 0 with KILN_LOSS_SUM
@@ -117,7 +117,8 @@ typedef struct kiln_scan_desc {
     kiln_scan op;
     kiln_view x, out; // of the same sizes; of backward: dout and dx
     uint32_t axis;
-    bool is_exclusive;   // x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+    bool is_exclusive;   // x[i] does not count: out[0] is 0, 1 or minus or plus infinity; for
+                         // integers instead of infinity the ends of x's type
     bool is_reverse;     // from the last element to the first
     kiln_view workspace; // dense, of any type: as many bytes as kiln_scan_workspace says
     kiln_stream *stream; // NULL: the device's own

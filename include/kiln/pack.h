@@ -22,6 +22,7 @@
 //
 // T and n may be macros. pack_get(T, p) is the number of one element, pack_put(T, v) the element,
 // pack_convert(T, x) the number that any x becomes in an element: of bool 1 for all but 0.
+// pack_lowest(T) and pack_highest(T) are what no element is beyond.
 #ifndef KILN_PACK_H
 #define KILN_PACK_H
 
@@ -39,6 +40,8 @@
 #define pack_load(T, n, to, from, i)     PACK_NAME(pack_load, T, n)(to, from, i)
 #define pack_store(T, n, to, i, from)    PACK_NAME(pack_store, T, n)(to, i, from)
 #define pack_round(T, n, numbers)        PACK_NAME(pack_round, T, n)(numbers)
+#define pack_lowest(T)                   PACK_JOIN(PACK_LOWEST_, T)
+#define pack_highest(T)                  PACK_JOIN(PACK_HIGHEST_, T)
 #define PACK(T, n)                       PACK_JOIN(PACK_OF_, T)(T, n)
 
 #define PACK_JOIN(a, b)    PACK_JOIN_(a, b)
@@ -110,6 +113,37 @@
 #define PACK_PUT_f8e5(x) to_f8e5((f32)(x))
 #define PACK_PUT_f32(x)  ((f32)(x))
 #define PACK_PUT_f64(x)  ((f64)(x))
+
+#define PACK_LOWEST_f32     (-INFINITY)
+#define PACK_LOWEST_f64     (-(f64)INFINITY)
+#define PACK_LOWEST_f16     (-INFINITY)
+#define PACK_LOWEST_bf16    (-INFINITY)
+#define PACK_LOWEST_f8e4    (-INFINITY)
+#define PACK_LOWEST_f8e5    (-INFINITY)
+#define PACK_LOWEST__Bool   0
+#define PACK_LOWEST_i8      (-128)
+#define PACK_LOWEST_u8      0
+#define PACK_LOWEST_i16     (-32768)
+#define PACK_LOWEST_u16     0
+#define PACK_LOWEST_i32     (-2147483647 - 1)
+#define PACK_LOWEST_u32     0u
+#define PACK_LOWEST_i64     (-9223372036854775807 - 1)
+#define PACK_LOWEST_u64     0ul
+#define PACK_HIGHEST_f32    INFINITY
+#define PACK_HIGHEST_f64    ((f64)INFINITY)
+#define PACK_HIGHEST_f16    INFINITY
+#define PACK_HIGHEST_bf16   INFINITY
+#define PACK_HIGHEST_f8e4   INFINITY
+#define PACK_HIGHEST_f8e5   INFINITY
+#define PACK_HIGHEST__Bool  1
+#define PACK_HIGHEST_i8     127
+#define PACK_HIGHEST_u8     255
+#define PACK_HIGHEST_i16    32767
+#define PACK_HIGHEST_u16    65535
+#define PACK_HIGHEST_i32    2147483647
+#define PACK_HIGHEST_u32    4294967295u
+#define PACK_HIGHEST_i64    9223372036854775807
+#define PACK_HIGHEST_u64    18446744073709551615ul
 
 #define PACK_OF__Bool(T, n) PACK_JOIN(PACK_BYTES_, n)(T)
 #define PACK_OF_i8(T, n) PACK_JOIN(PACK_BYTES_, n)(T)

@@ -224,7 +224,7 @@ static bool __k_claim(__k_heap *heap, u32 page, u32 count)
 
 static u8 *__k_take_run(__k_heap *heap, u64 bytes, u64 align)
 {
-    u64 wanted = (bytes + (__K_PAGE - 1)) >> __K_PAGE_SHIFT;
+    u64 wanted = bytes ? (bytes + (__K_PAGE - 1)) >> __K_PAGE_SHIFT : 1; // a block of its own
     u32 count = (u32)wanted, open = 0;
     if (wanted > heap->page_count)
         return (u8 *)NULL;

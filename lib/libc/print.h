@@ -73,6 +73,11 @@ static void __k_put_text(__k_sink *s, const __k_spec *p, const char *text, i64 l
         __k_pad(s, ' ', p->width - length);
 }
 
+static char __k_sign(const __k_spec *p, bool is_negative)
+{
+    return (char)(is_negative ? '-' : p->flags & __K_PLUS ? '+' : p->flags & __K_SPACE ? ' ' : 0);
+}
+
 static char __k_hex_digit(u32 value, u32 flags)
 {
     return (char)(value < 10u ? '0' + value : (flags & __K_UPPER ? 'A' : 'a') + value - 10u);
@@ -205,7 +210,7 @@ static noinline void __k_put_float(__k_sink *s, const __k_spec *spec, f64 value)
     u64 bits = bits_f64(value), start = s->count;
     u64 mantissa = bits & 0xfffffffffffffull;
     i32 exponent = (i32)(bits >> 52 & 0x7ffu);
-    p.sign = (char)(bits >> 63 ? '-' : p.flags & __K_PLUS ? '+' : p.flags & __K_SPACE ? ' ' : 0);
+    p.sign = __k_sign(&p, bits >> 63);
     if (exponent == 0x7ff) {
         const char *name =
             p.flags & __K_UPPER ? (mantissa ? "NAN" : "INF") : (mantissa ? "nan" : "inf");
@@ -288,7 +293,7 @@ static void __k_put_signed(__k_sink *s, __k_spec *p, i64 value)
         u32 shift = 64u - 8u * (u32)p->bytes;
         value = (i64)((u64)value << shift) >> shift;
     }
-    p->sign = (char)(value < 0 ? '-' : p->flags & __K_PLUS ? '+' : p->flags & __K_SPACE ? ' ' : 0);
+    p->sign = __k_sign(p, value < 0);
     __k_put_integer(s, p, value < 0 ? 0u - (u64)value : (u64)value, 10u);
 }
 
@@ -309,6 +314,7 @@ static void __k_put_pointer(__k_sink *s, __k_spec *p, const void *pointer)
         return;
     }
     p->flags |= __K_ALT;
+    p->sign = __k_sign(p, false);
     __k_put_integer(s, p, (u64)pointer, 16u);
 }
 

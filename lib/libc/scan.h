@@ -60,17 +60,14 @@ static void __k_store(void *to, u64 value, i32 bytes)
         *(u64 *)to = value;
 }
 
-// Is c one of the characters of "a-z^]…" between `set` and its bracket at `end`?
+// Is c one of the characters of "a-z^]…" between `set` and its bracket at `end`? The end of a range
+// may begin another one: "a-c-e".
 static bool __k_in_set(const char *set, const char *end, i32 c)
 {
-    for (; set < end; set++) {
-        if (set[1] == '-' && set + 2 < end && (u8)set[0] <= (u8)set[2]) {
-            if (c >= (u8)set[0] && c <= (u8)set[2])
-                return true;
-            set += 2;
-        } else if (c == (u8)*set) {
+    for (const char *at = set; at < end; at++) {
+        bool is_range = *at == '-' && at > set && at + 1 < end && (u8)at[-1] <= (u8)at[1];
+        if (is_range ? c >= (u8)at[-1] && c < (u8)at[1] : c == (u8)*at)
             return true;
-        }
     }
     return false;
 }

@@ -76,9 +76,21 @@ static FILE *fopen(const char *path, const char *mode)
     return handle < 0 ? NULL : (FILE *)(u64)(handle + 1);
 }
 
+// A disk may fill up within a text: what is left of it is tried once more, and says why.
+static i64 __k_put_all(FILE *f, const void *from, i64 length)
+{
+    i64 done = __k_done(kiln_io_put(__k_handle(f), from, length));
+    if (done > 0 && done < length)
+        __k_done(kiln_io_put(__k_handle(f), (const u8 *)from + done, length - done));
+    return done;
+}
+
+// The three streams that are always there stay open.
 static int fclose(FILE *f)
 {
-    return __k_done(kiln_io_close(__k_handle(f))) < 0 ? -1 : 0;
+    i32 handle = __k_handle(f);
+    i32 result = handle < 3 ? kiln_io_flags(handle, 0) : kiln_io_close(handle);
+    return __k_done(result) < 0 ? -1 : 0;
 }
 
 static int remove(const char *path)
@@ -103,7 +115,7 @@ static u64 fwrite(const void *from, u64 size, u64 count, FILE *f)
 {
     if (!size || !count)
         return 0;
-    i64 done = __k_done(kiln_io_put(__k_handle(f), from, (i64)(size * count)));
+    i64 done = __k_put_all(f, from, (i64)(size * count));
     return done < 0 ? 0u : (u64)done / size;
 }
 
@@ -160,7 +172,7 @@ static int putchar(int c)
 static int fputs(const char *s, FILE *f)
 {
     i64 length = __k_length(s);
-    return length && __k_done(kiln_io_put(__k_handle(f), s, length)) < 0 ? -1 : 1;
+    return length && __k_put_all(f, s, length) < length ? -1 : 1;
 }
 
 static int fseek(FILE *f, long offset, int whence)
@@ -239,7 +251,7 @@ static void setbuf(FILE *f, char *buffer)
 static int fflush(FILE *f)
 {
     fence_system(); // lines of printf are in the host's memory before it is asked
-    return !f || kiln_io_flags(__k_handle(f), 0) >= 0 ? 0 : -1;
+    return kiln_io_flags(__k_handle(f ? f : stdout), 0) >= 0 ? 0 : -1;
 }
 
 // --- formats
@@ -251,7 +263,7 @@ static noinline int vfprintf(FILE *f, const char *format, va_list list)
         __k_sink s = {.to = chunk, .room = __K_CHUNK, .from = (u64)at};
         length = __k_format(&s, format, list);
         i64 some = length - at < __K_CHUNK ? length - at : __K_CHUNK;
-        if (some > 0 && __k_done(kiln_io_put(__k_handle(f), chunk, some)) < 0)
+        if (some > 0 && __k_put_all(f, chunk, some) < some)
             return -1;
         at += __K_CHUNK;
     } while (at < length);

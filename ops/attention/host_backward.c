@@ -88,6 +88,8 @@ static uint64_t workspace_of(const job *j, bool is_sm90)
 static kiln_arg workspace_at(const job *j, uint64_t element)
 {
     kiln_view v = j->desc->workspace;
+    if (!v.buffer) // no queries: nothing is in it
+        v = (kiln_view){.buffer = j->desc->dk.buffer, .type = KILN_F32, .rank = 1};
     v.first += element;
     return kiln_arg_view(v);
 }
@@ -369,6 +371,8 @@ static kiln_status check_workspace(const job *j, uint64_t elements)
 {
     const kiln_view *w = &j->desc->workspace;
     const attention *a = &j->a;
+    if (!elements && !w->buffer)
+        return KILN_OK;
     kiln_status status = view_check(a->k, w, a->op, "workspace");
     if (status)
         return status;

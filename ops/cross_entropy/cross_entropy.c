@@ -30,10 +30,8 @@ typedef struct job {
     } options;
 } job;
 
-static const op_types logit_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
-                                     "; bf16, f16 and f32 are possible"},
-                      loss_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
-                                    ", not a float"};
+static const op_types number_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
+                                      "; bf16, f16 and f32 are possible"};
 
 // What a loss, or its gradient, is: an element for each row, or one where they are reduced.
 static uint32_t sizes_of_loss(kiln_loss_reduction reduction)
@@ -172,10 +170,10 @@ static kiln_status begin(kiln *k, const char *call, const kiln_cross_entropy_des
                          uint64_t *bytes)
 {
     const op_operand o[] = {
-        {.name = "logits", .view = &d->logits, .types = &logit_types},
+        {.name = "logits", .view = &d->logits, .types = &number_types},
         {"targets", &d->targets, .types = &op_types_indices, .same = OP_WITHOUT_AXIS},
         {.name = "weight", .view = &d->weight, .is_column = true, .types = &op_types_f32},
-        {"loss", &d->loss, .is_result = true, .types = &loss_types,
+        {"loss", &d->loss, .is_result = true, .types = &number_types,
          .same = sizes_of_loss(d->reduction)},
         {"lse", &d->lse, .is_result = true, .is_optional = true, .types = &op_types_f32,
          .same = OP_WITHOUT_AXIS},
@@ -241,10 +239,10 @@ kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backwa
         return status;
     bool is_mean = d->reduction == KILN_LOSS_MEAN, is_in_place;
     const op_operand o[] = {
-        {"logits", &d->logits, .may_be_replaced = true, .types = &logit_types},
+        {"logits", &d->logits, .may_be_replaced = true, .types = &number_types},
         {"targets", &d->targets, .types = &op_types_indices, .same = OP_WITHOUT_AXIS},
         {.name = "weight", .view = &d->weight, .is_column = true, .types = &op_types_f32},
-        {"dloss", &d->dloss, .types = &loss_types, .same = sizes_of_loss(d->reduction)},
+        {"dloss", &d->dloss, .types = &number_types, .same = sizes_of_loss(d->reduction)},
         {"lse", &d->lse, .types = &op_types_f32, .same = OP_WITHOUT_AXIS},
         {"total_weight", &d->total_weight, .is_optional = !is_mean, .types = &op_types_f32,
          .same = is_mean ? OP_ONE_ELEMENT : 0},

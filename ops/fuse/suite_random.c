@@ -18,6 +18,9 @@
 #define gelu_of(a)              (0.5 * (a) * (1 + erf((a)*0.7071067811865476)))
 #define exp_below(a)            exp(a)
 #define over_one_plus_exp(a, b) ((a) / (1 + exp(b)))
+#define remainder_of(a, b)                                                                         \
+    (fmod(a, b) != 0 && (fmod(a, b) < 0) != ((b) < 0) ? fmod(a, b) + (b) : fmod(a, b))
+#define floor_divide_of(a, b) floor((a) / (b))
 #define ROW(name, signature, set, value, ...)                                                      \
     static double value_##name(double a, double b, double c, double p, double q)                   \
     {                                                                                              \

@@ -296,12 +296,7 @@ static const op_suite tensor_suite = {.name = "gguf",
 
 static int more(kiln *k, int *passed)
 {
-    kiln_device_info info;
-    suite_counts counts = {0};
-    if (!kiln_device_info_of(k, &info) && info.caps.has_nv)
-        suite_test(k, NULL, &tensor_suite, false, &counts);
-    *passed += counts.passed;
-    return counts.failed + gguf_check_vectors(k, passed);
+    return suite_test_nv(k, &tensor_suite, passed) + gguf_check_vectors(k, passed);
 }
 
 const op_suite op_suite_gguf = {.name = "gguf",

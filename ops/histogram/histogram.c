@@ -90,6 +90,9 @@ kiln_status kiln_histogram(kiln *k, const kiln_histogram_desc *d)
     if (status || !kiln_view_count(d->x))
         return status;
     op_nest_make(&d->x, 1, &nest);
+    if (nest.strides[0][nest.rank - 1] !=
+        1) // also where x repeats one element: each one is counted
+        nest.widest = 1;
     op_nest_pack(&nest, &d->x, &packs);
     return launch(k, d, &packs, false);
 }

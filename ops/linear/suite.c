@@ -430,12 +430,7 @@ static const op_suite tensor_suite = {.name = "linear",
 
 static int more(kiln *k, int *passed)
 {
-    kiln_device_info info;
-    suite_counts counts = {0};
-    if (!kiln_device_info_of(k, &info) && info.caps.has_nv)
-        suite_test(k, NULL, &tensor_suite, false, &counts);
-    *passed += counts.passed;
-    return counts.failed + suite_linear_more(k, passed);
+    return suite_test_nv(k, &tensor_suite, passed) + suite_linear_more(k, passed);
 }
 
 const op_suite op_suite_linear = {.name = "linear",

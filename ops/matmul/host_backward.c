@@ -44,12 +44,11 @@ static kiln_status check_factor(kiln *k, const kiln_matmul_backward_desc *d, con
     kiln_status status = matmul_check_f32(k, v, call, name);
     if (status)
         return status;
-    if (v->rank != 1 || (v->sizes[0] != 1 && (v->sizes[0] != lines || is_batched)) ||
-        kiln_view_stride(*v, 0) < 0 || kiln_view_stride(*v, 0) > UINT32_MAX)
+    if (v->rank != 1 || (v->sizes[0] != 1 && (v->sizes[0] != lines || is_batched)))
         return error_set(k, KILN_E_BAD_ARGUMENT, K7004,
                          "%s: '%s' is %s; [1] is possible, and without batches [%llu]", call, name,
                          view_shape_text(v, shape), (unsigned long long)lines);
-    return KILN_OK;
+    return matmul_check_steps(k, v, call, name);
 }
 
 static kiln_status check_operands(kiln *k, const kiln_matmul_backward_desc *d)

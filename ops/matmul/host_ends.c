@@ -18,13 +18,16 @@ bool matmul_has_ends(const kiln_matmul_desc *d)
 }
 
 // --- checks
-static bool has_steps(const kiln_view *v)
+kiln_status matmul_check_steps(kiln *k, const kiln_view *v, const char *call_of, const char *name)
 {
-    for (uint32_t n = 0; n < v->rank; n++)
-        if (v->sizes[n] > 1 &&
-            (kiln_view_stride(*v, n) < 0 || kiln_view_stride(*v, n) > UINT32_MAX))
-            return false;
-    return true;
+    for (uint32_t n = 0; n < v->rank; n++) {
+        int64_t step = v->sizes[n] > 1 ? kiln_view_stride(*v, n) : 0;
+        if (step < 0 || step > UINT32_MAX)
+            return error_set(k, KILN_E_BAD_ARGUMENT, K7004,
+                             "%s: '%s' has a stride of %lld; 0 to %u is possible", call_of, name,
+                             (long long)step, UINT32_MAX);
+    }
+    return KILN_OK;
 }
 
 kiln_status matmul_check_f32(kiln *k, const kiln_view *v, const char *call_of, const char *name)
@@ -53,10 +56,7 @@ static kiln_status check_scale(kiln *k, const kiln_view *v, const char *name, ui
                          "%s: '%s' is %s; [1], [%llu], or for blocks [%llu, %llu] is possible",
                          call, name, view_shape_text(v, shape), (unsigned long long)lines,
                          (unsigned long long)blocks0, (unsigned long long)blocks1);
-    if (!has_steps(v))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K7004, "%s: the strides of '%s' are too large",
-                         call, name);
-    return KILN_OK;
+    return matmul_check_steps(k, v, call, name);
 }
 
 static kiln_status check_scales(kiln *k, const kiln_matmul_desc *d)
@@ -64,10 +64,11 @@ static kiln_status check_scales(kiln *k, const kiln_matmul_desc *d)
     uint64_t m = d->a.sizes[d->a.rank - 2], depth = d->a.sizes[d->a.rank - 1],
              n = d->b.sizes[d->b.rank - 1], blocks = (depth + BLOCK - 1) / BLOCK;
     kiln_type type = kiln_view_type(d->a);
-    if (d->epilogue != KILN_EPILOGUE_NONE && !has_steps(&d->bias))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K7004, "%s: the stride of 'bias' is too large",
-                         call);
-    kiln_status status = check_scale(k, &d->a_scale, "a_scale", m, m, blocks);
+    kiln_status status = KILN_OK;
+    if (d->epilogue != KILN_EPILOGUE_NONE)
+        status = matmul_check_steps(k, &d->bias, call, "bias");
+    if (!status)
+        status = check_scale(k, &d->a_scale, "a_scale", m, m, blocks);
     if (!status)
         status = check_scale(k, &d->b_scale, "b_scale", n, blocks, (n + BLOCK - 1) / BLOCK);
     if (status)

@@ -285,6 +285,8 @@ kiln_status matmul_run_stream(const job *j);
 bool matmul_has_ends(const kiln_matmul_desc *d);
 // Is it a view of f32?
 kiln_status matmul_check_f32(kiln *k, const kiln_view *v, const char *call, const char *name);
+// Are its strides such as kernels take them for a bias and factors: 0 and up, within 32 bits?
+kiln_status matmul_check_steps(kiln *k, const kiln_view *v, const char *call, const char *name);
 // Residual and `pre` fit the result, and nothing overlaps what it must not.
 kiln_status matmul_check_ends(kiln *k, const kiln_matmul_desc *d, const char *call);
 // The types of the sums and of the result; the job gets both.

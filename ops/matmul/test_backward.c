@@ -288,6 +288,9 @@ static void test_errors(kiln *k)
     d.a_scale = KILN_VIEW(x, 2);
     EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "a_scale");
     d = good;
+    d.b_scale = kiln_view_flip(KILN_VIEW(x, 5), 0);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "stride of -1; 0 to");
+    d = good;
     d.db_scale = KILN_VIEW(y, 5);
     EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "'db_scale' wants");
     d.b_scale = KILN_VIEW(x, 1);

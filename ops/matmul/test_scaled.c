@@ -266,6 +266,8 @@ static void test_errors(kiln *k)
     x = good;
     x.a_scale = KILN_VIEW(d.a, 70, 4);
     EXPECT(kiln_matmul(k, &x), KILN_E_BAD_ARGUMENT, "K6011", "not f32");
+    x.a_scale = kiln_view_flip(good.a_scale, 0);
+    EXPECT(kiln_matmul(k, &x), KILN_E_BAD_ARGUMENT, "K7004", "'a_scale' has a stride of -");
     x = good;
     x.residual = KILN_VIEW(d.residual, 130, 70);
     EXPECT(kiln_matmul(k, &x), KILN_E_BAD_ARGUMENT, "K7004", "residual");

@@ -23,36 +23,6 @@ typedef f32 real;
 #endif
 
 // clang-format off
-#define LOWEST_f32  (-INFINITY)
-#define LOWEST_f64  (-(f64)INFINITY)
-#define LOWEST_f16  (-INFINITY)
-#define LOWEST_bf16 (-INFINITY)
-#define LOWEST_f8e4 (-INFINITY)
-#define LOWEST_f8e5 (-INFINITY)
-#define LOWEST__Bool 0 // bool is a macro
-#define LOWEST_i8   (-128)
-#define LOWEST_u8   0
-#define LOWEST_i16  (-32768)
-#define LOWEST_u16  0
-#define LOWEST_i32  (-2147483647 - 1)
-#define LOWEST_u32  0u
-#define LOWEST_i64  (-9223372036854775807 - 1)
-#define LOWEST_u64  0ul
-#define HIGHEST_f32 INFINITY
-#define HIGHEST_f64 ((f64)INFINITY)
-#define HIGHEST_f16 INFINITY
-#define HIGHEST_bf16 INFINITY
-#define HIGHEST_f8e4 INFINITY
-#define HIGHEST_f8e5 INFINITY
-#define HIGHEST__Bool 1
-#define HIGHEST_i8  127
-#define HIGHEST_u8  255
-#define HIGHEST_i16 32767
-#define HIGHEST_u16 65535
-#define HIGHEST_i32 2147483647
-#define HIGHEST_u32 4294967295u
-#define HIGHEST_i64 9223372036854775807
-#define HIGHEST_u64 18446744073709551615ul
 #define NAN_f32     NAN
 #define NAN_f64     ((f64)NAN)
 #define NAN_i32     0
@@ -60,8 +30,8 @@ typedef f32 real;
 #define NAN_i64     0l
 #define NAN_u64     0ul
 #define NOT_A_NUMBER PACK_JOIN(NAN_, ACC) // integers are none
-#define LOWEST      PACK_JOIN(LOWEST_, T) // of the elements: sums may be wider, and none is the result of no elements
-#define HIGHEST     PACK_JOIN(HIGHEST_, T)
+#define LOWEST      pack_lowest(T) // of the elements: sums may be wider, and none is the result of no elements
+#define HIGHEST     pack_highest(T)
 // clang-format on
 
 // step(a, b) for neighbours, then for neighbours of those, until a[0] has all of them.
@@ -129,7 +99,7 @@ enum { COMMUTES = 0 };
 static inline state state_empty(void)
 {
 #if defined KIND_argmax || defined KIND_argmin
-    return (state){LOSER, PACK_JOIN(HIGHEST_, INDEX)};
+    return (state){LOSER, pack_highest(INDEX)};
 #elif defined KIND_max_ties || defined KIND_min_ties
     return (state){LOSER, 0};
 #elif defined KIND_max || defined KIND_min
@@ -286,7 +256,7 @@ static inline state state_with_all(state s, const number *x, const INDEX *at, co
     TREE(a, b, count, best[a] = BETTER(best[a], best[b]))
     if (!has_nan && !WINS(best[0], s.best) && best[0] != s.best)
         return s;
-    INDEX first = PACK_JOIN(HIGHEST_, INDEX);
+    INDEX first = pack_highest(INDEX);
     if (has_nan) { // the first of those
 #    pragma unroll
         for (u32 i = 0; i < count; i++)
@@ -314,7 +284,7 @@ static inline state other_lane(state s, u32 distance)
 static inline void store(OUT *to, state s, real p, real n, real q)
 {
 #if defined KIND_argmax || defined KIND_argmin
-    *to = pack_put(OUT, s.at == PACK_JOIN(HIGHEST_, INDEX) ? -1 : s.at);
+    *to = pack_put(OUT, s.at == pack_highest(INDEX) ? -1 : s.at);
 #elif defined KIND_max_ties || defined KIND_min_ties
     *to = pack_put(OUT, 1 / (real)s.ties);
 #elif defined KIND_variance

@@ -30,25 +30,14 @@ PACK(OUT, V)
 typedef ACC acc;
 enum { TO, X }; // views of the loops over rows
 
-// clang-format off
-#define LOWEST_f32  (-INFINITY)
-#define LOWEST_f64  (-(f64)INFINITY)
-#define LOWEST_i64  (-9223372036854775807 - 1)
-#define LOWEST_u64  0ul
-#define HIGHEST_f32 INFINITY
-#define HIGHEST_f64 ((f64)INFINITY)
-#define HIGHEST_i64 9223372036854775807
-#define HIGHEST_u64 18446744073709551615ul
-// clang-format on
-
 #if defined KIND_sum
 #    define EMPTY ((acc)0)
 #elif defined KIND_prod
 #    define EMPTY ((acc)1)
 #elif defined KIND_max
-#    define EMPTY ((acc)PACK_JOIN(LOWEST_, ACC))
+#    define EMPTY ((acc)pack_lowest(T)) // of the elements: a result may be as narrow
 #else
-#    define EMPTY ((acc)PACK_JOIN(HIGHEST_, ACC))
+#    define EMPTY ((acc)pack_highest(T))
 #endif
 
 // b comes after a. A NaN stays.

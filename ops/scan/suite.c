@@ -60,6 +60,18 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
     return pass == PASS_FORWARD ? kiln_scan_forward(k, &d) : kiln_scan_backward(k, &d);
 }
 
+// Of no elements the largest is the lowest number of the type, and the other way round.
+static double end_of(kiln_type type, bool is_highest)
+{
+    switch (type) {
+    case KILN_BOOL: return is_highest;
+    case KILN_I8: return is_highest ? INT8_MAX : INT8_MIN;
+    case KILN_U8: return is_highest ? UINT8_MAX : 0;
+    case KILN_I32: return is_highest ? INT32_MAX : INT32_MIN;
+    default: return is_highest ? HUGE_VAL : -HUGE_VAL;
+    }
+}
+
 static void reference(const op_case *c, const op_tensor *t, double *const *values)
 {
     size_t outer = 1, step = 1, size = (size_t)c->sizes[c->axis];
@@ -69,8 +81,7 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
     for (size_t row = 0; row < outer * step; row++) {
         double value = op == KILN_SCAN_SUM    ? 0
                        : op == KILN_SCAN_PROD ? 1
-                       : op == KILN_SCAN_MAX  ? -HUGE_VAL
-                                              : HUGE_VAL;
+                                              : end_of(t[X].type, op == KILN_SCAN_MIN);
         for (size_t n = 0; n < size; n++) {
             size_t i = c->option & REVERSE ? size - 1 - n : n;
             size_t at = row / step * size * step + row % step + i * step;
@@ -109,10 +120,12 @@ static int more(kiln *k, int *passed)
     is_right = is_right && !kiln_scan_forward(k, &d) && !kiln_read(b, 0, out, 4) && out[0] == 1 &&
                isnan(out[1]) && isnan(out[2]) && isnan(out[3]) &&
                kiln_scan_backward(k, &d) == KILN_E_BAD_ARGUMENT;
+    uint64_t bytes = 1;
+    is_right = is_right && !kiln_scan_workspace(k, &d, &bytes) && !bytes; // in place, too
     d.axis = 1;
     is_right = is_right && kiln_scan_forward(k, &d) == KILN_E_BAD_ARGUMENT;
     if (!is_right)
-        printf("scan: NaN does not stay, or a wrong call is not refused\n");
+        printf("scan: NaN does not stay, or a call is refused wrongly, or not refused\n");
     kiln_buffer_free(b);
     *passed += is_right;
     return !is_right;

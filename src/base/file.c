@@ -102,8 +102,13 @@ static bool write_all(int fd, const char *bytes, size_t len)
 bool file_write(arena *a, const char *path, const void *bytes, size_t len, const char **reason)
 {
     struct stat st;
+    bool exists = !stat(path, &st);
+    if (exists && S_ISDIR(st.st_mode)) {
+        *reason = "is a folder";
+        return false;
+    }
     // A device or pipe (/dev/stdout) cannot be replaced by a rename.
-    if (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+    if (exists && !S_ISREG(st.st_mode)) {
         int device = open(path, O_WRONLY | O_CLOEXEC);
         bool wrote = device >= 0 && write_all(device, bytes, len);
         if (!wrote)

@@ -343,3 +343,12 @@ unsigned str_distance(str a, str b, unsigned limit)
     }
     return row[b.len] > limit ? limit + 1 : row[b.len];
 }
+
+bool str_nearer(str wanted, const char *candidate, unsigned *distance)
+{
+    unsigned one = candidate ? str_distance(wanted, str_of(candidate), *distance) : *distance;
+    bool is_nearer = one < *distance;
+    if (is_nearer)
+        *distance = one;
+    return is_nearer;
+}

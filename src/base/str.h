@@ -53,6 +53,8 @@ size_t name_len(const char *name); // only for names made by name_of
 
 // Edit distance capped at `limit` (for "did you mean").
 unsigned str_distance(str a, str b, unsigned limit);
+// Is `candidate` (NULL: no) nearer to `wanted` than `distance`? It is lowered then.
+bool str_nearer(str wanted, const char *candidate, unsigned *distance);
 
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len);
 

@@ -441,9 +441,13 @@ int cli_bench(int argc, char **argv)
         }
     }
     b.is_matmul = !strcmp(what, "matmul");
-    if (!b.is_matmul && strcmp(what, "attention") != 0)
-        return cli_usage(
-            "bench", *what ? "there is no benchmark '%s', and no such file" : "of what?%s", what);
+    if (!*what)
+        return cli_usage("bench", "of what?");
+    if (!b.is_matmul && strcmp(what, "attention") != 0) {
+        const char *near = bench_nearest_op(what);
+        return cli_usage("bench", "there is no benchmark '%s', and no such file%s%s%s", what,
+                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
     static const int of_matmul[] = {OPT_tile, 0},
                      of_attention[] = {OPT_dim, OPT_causal, OPT_backward, 0};
     for (const int *other = b.is_matmul ? of_attention : of_matmul; *other; other++)

@@ -144,5 +144,6 @@ int bench_kernel(int argc, char **argv);               // bench_kernel.c
 int bench_op(const char *name, int argc, char **argv); // bench_op.c: a row of ops.def
 int bench_list(int argc, char **argv);                 // its cases, of all ops
 bool bench_is_op(const char *name);
+const char *bench_nearest_op(const char *name); // NULL: none is near
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/bench.h"
 #include "cli/cli.h"
 #include "ops/conv/suite.h"
@@ -27,6 +28,16 @@ typedef struct op_bench {
 bool bench_is_op(const char *name)
 {
     return op_suite_find(name) != NULL;
+}
+
+const char *bench_nearest_op(const char *name)
+{
+    const char *best = NULL;
+    unsigned distance = 3;
+    for (const op_suite *const *s = op_suites; *s; s++)
+        if (str_nearer(str_of(name), (*s)->name, &distance))
+            best = (*s)->name;
+    return best;
 }
 
 // --- what is measured
@@ -223,9 +234,9 @@ static int run_all(op_bench *b)
     int code = EXIT_FINE;
     bool is_any = false;
     for (size_t n = 0; n < b->case_count; n++) {
-        char text[96];
-        suite_describe(b->suite, &b->cases[n], text, sizeof text);
-        b->table.width = (int)strlen(text) > b->table.width ? (int)strlen(text) : b->table.width;
+        char words[96];
+        suite_describe(b->suite, &b->cases[n], words, sizeof words);
+        b->table.width = (int)strlen(words) > b->table.width ? (int)strlen(words) : b->table.width;
     }
     for (size_t n = 0; n < b->case_count && !code; n++)
         for (int type = 0; type <= KILN_F64 && !code; type++)
@@ -319,18 +330,18 @@ int bench_list(int argc, char **argv)
     for (const op_suite *const *s = op_suites; *s; s++)
         for (size_t n = 0; n < (*s)->case_count; n++) {
             const op_case *c = &(*s)->cases[n];
-            char text[96];
+            char words[96];
             if (!(c->tags & SUITE_BENCH))
                 continue;
-            suite_describe(*s, c, text, sizeof text);
+            suite_describe(*s, c, words, sizeof words);
             bool has_backward = suite_has_backward(*s, c);
             if (is_json)
                 printf("%s\n{\"op\": \"%s\", \"index\": %zu, \"case\": \"%s\", \"backward\": %s, "
                        "\"is_bound_by_memory\": %s, \"types\": [",
-                       is_first ? "" : ",", (*s)->name, n, text, has_backward ? "true" : "false",
+                       is_first ? "" : ",", (*s)->name, n, words, has_backward ? "true" : "false",
                        (*s)->operations ? "false" : "true");
             else
-                printf("%-12s %-34s%s ", (*s)->name, text,
+                printf("%-12s %-34s%s ", (*s)->name, words,
                        has_backward ? " forward, backward;" : " forward;");
             const char *between = "";
             for (int type = 0; type <= KILN_F64; type++)

@@ -102,31 +102,37 @@ static void report_cache(void)
     cache_state state;
     cache_look(&state);
     if (state.is_on)
-        printf("\ncache: %s, %llu entries, %.1f MiB\n", state.folder,
-               (unsigned long long)state.entry_count, (double)state.bytes / (1 << 20));
+        printf("\ncache: %s, %llu %s, %.1f MiB\n", state.folder,
+               (unsigned long long)state.entry_count, state.entry_count == 1 ? "entry" : "entries",
+               (double)state.bytes / (1 << 20));
     else
         printf("\ncache: none (kernels are compiled at every start): %s\n", state.reason);
 }
 
-// Names that look like switches and are none: typing mistakes, or another program's.
-static void report_strangers(void)
+// Names that look like switches and are none: typing mistakes, or another program's. Returns how
+// many.
+static int report_strangers(void)
 {
     extern char **environ;
+    int count = 0;
     for (char **at = environ; at && *at; at++) {
         size_t len = strcspn(*at, "=");
         bool is_known = strncmp(*at, "KILN_", 5) != 0;
         for (size_t i = 0; i < knob_count() && !is_known; i++)
             is_known = strlen(knob_at(i)->name) == len && !strncmp(knob_at(i)->name, *at, len);
-        if (!is_known)
-            printf("  %s\n    there is no such switch: it does nothing\n", *at);
+        if (is_known)
+            continue;
+        printf("  %s\n    there is no such switch: it does nothing\n", *at);
+        count++;
     }
+    return count;
 }
 
 // Says the switches that are set, and takes those back whose values make no sense: the devices
 // could not be looked at with them. Returns how many those are.
 static int report_switches(void)
 {
-    int bad = 0;
+    int bad = 0, set = 0;
     printf("\nswitches\n");
     for (size_t i = 0; i < knob_count(); i++) {
         const knob *row = knob_at(i);
@@ -134,6 +140,7 @@ static int report_switches(void)
         if (!value)
             continue;
         printf("  %s=%s\n", row->name, value);
+        set++;
         if (knob_accepts(row, value))
             continue;
         char takes[160];
@@ -142,7 +149,8 @@ static int report_switches(void)
         unsetenv(row->name);
         bad++;
     }
-    report_strangers();
+    if (!(set + report_strangers()))
+        printf("  none is set\n");
     return bad;
 }
 

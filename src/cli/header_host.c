@@ -33,6 +33,19 @@ static const char *host_spelling(arena *a, str spelled)
     return out.at ? out.at : "";
 }
 
+// Where the parameter at `from` ends: "f32 (*)[3]" has brackets of its own.
+static size_t end_of_param(str all, size_t from)
+{
+    uint32_t depth = 0;
+    for (; from < all.len; from++) {
+        char c = all.at[from];
+        if (!depth && (c == ',' || c == ')'))
+            break;
+        depth += (c == '(') - (uint32_t)(c == ')');
+    }
+    return from;
+}
+
 // Parameter `index` of "i32 f(u32, f32 *)"; SIZE_MAX: the result.
 static str part(const host_shape *s, size_t index)
 {
@@ -43,15 +56,9 @@ static str part(const host_shape *s, size_t index)
     if (index == SIZE_MAX)
         return (str){all.at, open - s->name.len - 1};
     size_t from = open + 1;
-    for (; index; index--) {
-        while (all.at[from] != ',')
-            from++;
-        from += 2;
-    }
-    size_t to = from;
-    while (to < all.len && all.at[to] != ',' && all.at[to] != ')')
-        to++;
-    return (str){all.at + from, to - from};
+    for (; index; index--)
+        from = end_of_param(all, from) + 2;
+    return (str){all.at + from, end_of_param(all, from) - from};
 }
 
 static bool has_counted(const host_shape *s)

@@ -196,10 +196,10 @@ bool infer_scalar(const ir_func *f, arena *a, const infer_arg *args, const uint3
                                ? form_pointer(&x, ir_operand(f, i, 0), &offset)
                                : -1;
             int64_t size = base >= 0 ? f->params.at[base].elem_size : 0;
-            // The buffer is indexed by what is compared: x[i] beside i < n.
-            if (size <= 0 || !args[base].is_known || i->imm ||
-                offset.factor[axis] != form_times(g.index.factor[axis], size) ||
-                offset.lo != form_times(g.index.lo, size))
+            // The buffer is indexed by what is compared: x[i], or a member of it, beside i < n.
+            int64_t within = form_add(form_add(offset.lo, i->imm), -form_times(g.index.lo, size));
+            if (size <= 0 || !args[base].is_known || within < 0 || within >= size ||
+                offset.factor[axis] != form_times(g.index.factor[axis], size))
                 continue;
             int64_t count = (int64_t)(args[base].bytes / (uint64_t)size);
             if (is_found && *value <= count)

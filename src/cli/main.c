@@ -1,7 +1,9 @@
 // The kiln program: finds the verb's row and calls its function. What a verb has printed must have
 // been written when the program ends well.
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/bug.h"
 #include "base/knobs.h"
@@ -56,13 +58,9 @@ static int unknown_verb(const char *word)
 {
     const char *best = NULL;
     unsigned best_distance = 3;
-    for (int i = 0; i < VERB_kiln; i++) {
-        unsigned distance = str_distance(str_of(word), str_of(cli_verbs[i].name), best_distance);
-        if (distance < best_distance) {
-            best_distance = distance;
+    for (int i = 0; i < VERB_kiln; i++)
+        if (str_nearer(str_of(word), cli_verbs[i].name, &best_distance))
             best = cli_verbs[i].name;
-        }
-    }
     fprintf(stderr, "kiln: there is no verb '%s'", word);
     if (best)
         fprintf(stderr, "; did you mean '%s'?", best);
@@ -128,8 +126,20 @@ static int run_verb(int argc, char **argv)
     return result;
 }
 
+// Who starts kiln may have closed one of the three descriptors. The next file that is opened would
+// take its place, and a kernel's output or input would be that file's. What takes it instead cannot
+// be used: reading and writing fail as before.
+static void keep_standard_places(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+            _exit(EXIT_WORLD);
+}
+
 int main(int argc, char **argv)
 {
+    keep_standard_places();
     int result = run_verb(argc, argv);
     errno = 0;
     bool is_lost = fflush(stdout) != 0;

@@ -34,7 +34,10 @@ void run_catch_interrupt(run *r)
 static void on_print(void *user, const char *bytes, size_t len)
 {
     (void)user;
-    fwrite(bytes, 1, len, stdout);
+    if (len)
+        fwrite(bytes, 1, len, stdout);
+    else
+        fflush(stdout);
 }
 
 // What was printed before comes first, as where both go to a terminal.

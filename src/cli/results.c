@@ -178,14 +178,48 @@ int run_show(run *r, run_launch *l)
 // --- files
 
 // The newest state of the buffer of that name; NULL after a message.
-static const run_arg *find_result(const run *r, const char *option, const run_file *f)
+static const run_arg *find_result(const run *r, const run_file *f)
 {
-    const run_arg *a = run_find_buffer(r, NULL, f->name, f->name_len);
-    if (a && a->info.kind == KILN_PARAM_POINTER)
-        return a;
+    return run_find_buffer(r, NULL, f->name, f->name_len);
+}
+
+// Does the newest argument of that name hold a buffer? Asked before the first launch: later, what
+// it has computed would be lost.
+static int check_result(const run *r, const char *option, const run_file *f)
+{
+    bool is_argument = false, is_buffer = false;
+    for (size_t k = 0; k < r->launch_count; k++) {
+        const run_launch *l = &r->launches[k];
+        kiln_kernel *kernel;
+        kiln_param_info info;
+        kiln_status st = l->kernel_name ? kiln_module_kernel(r->module, l->kernel_name, &kernel)
+                                        : kiln_module_kernel_at(r->module, 0, &kernel);
+        if (st)
+            return cli_fail(r->k, st);
+        for (size_t p = 0; !kiln_kernel_param(kernel, p, &info); p++) {
+            if (strlen(info.name) != f->name_len || memcmp(info.name, f->name, f->name_len) != 0)
+                continue;
+            is_argument = true;
+            is_buffer = info.kind == KILN_PARAM_POINTER;
+        }
+    }
+    if (is_buffer)
+        return 0;
     fprintf(stderr, "kiln %s: --%s %.*s: %s\n", r->verb, option, (int)f->name_len, f->name,
-            a ? "it is not a buffer" : "no launch has such an argument");
-    return NULL;
+            is_argument ? "it is not a buffer" : "no launch has such an argument");
+    return EXIT_USAGE;
+}
+
+int run_check_results(const run *r)
+{
+    int failed = 0;
+    if (!kiln_module_kernel_count(r->module))
+        return 0; // run_prepare says so
+    for (size_t k = 0; !failed && k < r->out_count; k++)
+        failed = check_result(r, "out", &r->outs[k]);
+    for (size_t k = 0; !failed && k < r->expect_count; k++)
+        failed = check_result(r, "expect", &r->expects[k]);
+    return failed;
 }
 
 static unsigned char *read_back(run *r, const run_arg *a, int *failed)
@@ -203,9 +237,9 @@ static unsigned char *read_back(run *r, const run_arg *a, int *failed)
 // A buffer of vectors has one dimension more in the file.
 static int write_file(run *r, const run_file *f)
 {
-    const run_arg *a = find_result(r, "out", f);
-    int failed = a ? 0 : EXIT_USAGE;
-    unsigned char *bytes = a ? read_back(r, a, &failed) : NULL;
+    const run_arg *a = find_result(r, f);
+    int failed = 0;
+    unsigned char *bytes = read_back(r, a, &failed);
     if (!bytes)
         return failed;
     arena *scratch = arena_new();
@@ -348,9 +382,9 @@ size_t run_count_wrong(const run *r, const run_arg *a, const unsigned char *got,
 // The file is read as an argument's would be, so that the same types and shapes fit.
 static int compare_file(run *r, const run_file *f)
 {
-    const run_arg *a = find_result(r, "expect", f);
-    int failed = a ? 0 : EXIT_USAGE;
-    unsigned char *got = a ? read_back(r, a, &failed) : NULL;
+    const run_arg *a = find_result(r, f);
+    int failed = 0;
+    unsigned char *got = read_back(r, a, &failed);
     if (!got)
         return failed;
     run_arg wanted = {.info = a->info, .element = a->element};

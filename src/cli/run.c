@@ -81,6 +81,8 @@ static int run_all(run *r)
     int failed = times ? run_open(r) : EXIT_WORLD;
     if (!failed && r->compile.report)
         failed = report(r);
+    if (!failed)
+        failed = run_check_results(r);
     for (size_t k = 0; !failed && k < r->launch_count; k++) {
         run_launch *l = &r->launches[k];
         failed = run_prepare(r, l);
@@ -90,6 +92,7 @@ static int run_all(run *r)
             failed = run_show(r, l);
         if (!failed && !r->is_main)
             print_time(r, l, times);
+        fflush(stdout); // before what later launches say, also where both go to one file
     }
     if (!failed && !r->is_main)
         failed = print_heap(r);

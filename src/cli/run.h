@@ -148,6 +148,8 @@ bool run_make_data(const run *r, const run_launch *l, run_arg *a, size_t positio
 int run_show(run *r, run_launch *l);
 // After all launches: --out and --expect.
 int run_finish(run *r);
+// Before the first launch: have the kernels what --out and --expect name? 0, or an exit code.
+int run_check_results(const run *r);
 // How many scalars of a buffer are further from what they should be than --tolerance says; *most is
 // the largest difference.
 size_t run_count_wrong(const run *r, const run_arg *a, const unsigned char *got,

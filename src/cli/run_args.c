@@ -78,7 +78,7 @@ static bool read_fill(const run *r, run_arg *a, const char *word)
             a->fill = plain[k].fill;
             return true;
         }
-    if (!strncmp(word, "const(", 6))
+    if (!strncmp(word, "const", 5) && (!word[5] || word[5] == '('))
         return read_constant(r, a, word);
     if ((count = numbers_of(word, "random", numbers, 3)) >= 0 ||
         (count = numbers_of(word, "rand", numbers, 3)) >= 0) {
@@ -230,6 +230,8 @@ bool run_read_file(const run *r, run_arg *a, const char *path)
 {
     char why[NPY_WHY] = "out of memory";
     size_t len = strlen(path);
+    if (!len)
+        return complain(r, a, "there is no file behind the @");
     bool is_npy = len > 4 && !strcmp(path + len - 4, ".npy");
     if (is_npy ? read_npy(r, a, path, why) : read_raw(a, path, why)) {
         a->fill = FILL_DATA;
@@ -297,6 +299,8 @@ static bool read_literal(const run *r, run_arg *a)
 static bool read_buffer(const run *r, run_arg *a)
 {
     const char *given = a->given;
+    if (!*given)
+        return complain(r, a, "there is no value behind the =, such as 1000, 3x4:ones or @FILE");
     if (*given == '@')
         return run_read_file(r, a, given + 1);
     if (*given == '[' || *given == '"')
@@ -306,7 +310,7 @@ static bool read_buffer(const run *r, run_arg *a)
     if (len) {
         if (value_read_shape(given, len, &a->shape))
             a->has_count = true;
-        else if (colon)
+        else if (colon || strchr("+-.0123456789", *given)) // no fill begins so
             return complain(r, a, "it does not start with a count or a shape, such as 1000 or 3x4");
         else
             return read_fill(r, a, given);
@@ -429,8 +433,9 @@ static bool fill_buffer(const run *r, run_arg *a, size_t position)
     size_t bytes;
     if (__builtin_mul_overflow(a->shape.count, a->element.size, &bytes) ||
         !(a->bytes = calloc(1, bytes ? bytes : 1))) {
-        fprintf(stderr, "kiln %s: argument '%s': no memory for %zu elements of %zu bytes\n",
-                r->verb, a->info.name, a->shape.count, a->element.size);
+        fprintf(stderr, "kiln %s: argument '%s': no memory for %zu elements of %zu byte%s\n",
+                r->verb, a->info.name, a->shape.count, a->element.size,
+                a->element.size == 1 ? "" : "s");
         return false;
     }
     if (a->fill == FILL_AUTO)

@@ -88,6 +88,8 @@ static int parse_number(const cli_args *args, const char *name, int64_t least, i
 {
     if (cli_number(args->value, out) && *out >= least && *out <= most)
         return 0;
+    if (least == INT64_MIN)
+        return cli_usage(args->verb, "--%s takes an integer, not '%s'", name, args->value);
     return cli_usage(args->verb, "--%s takes a number from %lld, not '%s'", name, (long long)least,
                      args->value);
 }
@@ -207,7 +209,10 @@ static int parse_option(run *r, run_launch *l, const cli_args *args, int option)
     case OPT_tuned: r->is_tuned = true; break;
     case OPT_unset_outputs: r->outputs_unset = true; break;
     case OPT_sanitize: r->sanitize = args->value; break;
-    default: return EXIT_USAGE;
+    case CLI_BAD: return EXIT_USAGE;
+    default: // of bench and tune, where FILE may be the name of an op
+        return cli_no_effect(r->verb, option, args->given[option],
+                             "it is for operations of the library, not for a kernel file");
     }
     return failed;
 }

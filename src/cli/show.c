@@ -29,7 +29,8 @@ typedef struct show {
     const char *path;
     FILE *to;
     bool annotate, line_info;
-    bool has_kernel; // the file has one
+    bool has_kernel;  // the file has one
+    bool tells_stage; // none was given
     bool found, no_kernel, cannot_emit, cannot_write;
     diags *complaints; // of the emitter, about IR without a source
 } show;
@@ -220,6 +221,22 @@ static bool is_stage(const char *name)
     return pass_find(name) || final_stage_of(name);
 }
 
+static void print_stages(void)
+{
+    fprintf(stderr, " tokens ast ir");
+    for (const pass_row *row = pass_list; row->name; row++) {
+        bool seen = false;
+        for (const pass_row *before = pass_list; before < row; before++)
+            seen = seen || !strcmp(before->name, row->name);
+        if (!seen)
+            fprintf(stderr, " %s", row->name);
+    }
+    fprintf(stderr, " final remarks");
+    for (size_t i = 0; i < COUNT(final_stages); i++)
+        fprintf(stderr, " %s", final_stages[i].name);
+    fprintf(stderr, "\n");
+}
+
 static void print_timing(const compile_outcome *outcome)
 {
     double total = 0;
@@ -298,13 +315,22 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
         fprintf(stderr, "kiln show: %s has no kernel '%s' at this stage\n", path, s->kernel);
         result = EXIT_USAGE;
     } else if (!result && !s->found && strcmp(s->stage, "remarks") != 0) {
-        fprintf(stderr, "kiln show: the stage '%s' was not reached %u times (level %d)\n", s->stage,
-                s->wanted_run ? s->wanted_run : 1, options.level);
+        if (s->runs)
+            fprintf(stderr, "kiln show: the stage '%s' runs %u time%s here, not %u\n", s->stage,
+                    s->runs, s->runs == 1 ? "" : "s", s->wanted_run);
+        else
+            fprintf(stderr, "kiln show: the stage '%s' does not run with these options\n",
+                    s->stage);
         result = EXIT_USAGE;
     } else if (!result && (s->cannot_emit || s->cannot_write)) {
         print_complaints(s->complaints);
         result = s->cannot_emit ? EXIT_KERNEL : EXIT_WORLD;
     } else if (!result && s->out.at) {
+        if (s->tells_stage) {
+            fprintf(stderr,
+                    "kiln show: the stage is final, which every device gets; --stage takes");
+            print_stages();
+        }
         fwrite(s->out.at, 1, s->out.len, s->to);
     }
     if (timing)
@@ -321,22 +347,6 @@ int cli_report(const cli_compile *c, const char *path)
     int result = show_stage(&s, c, path, false);
     arena_free(s.in);
     return result;
-}
-
-static void print_stages(void)
-{
-    fprintf(stderr, " tokens ast ir");
-    for (const pass_row *row = pass_list; row->name; row++) {
-        bool seen = false;
-        for (const pass_row *before = pass_list; before < row; before++)
-            seen = seen || !strcmp(before->name, row->name);
-        if (!seen)
-            fprintf(stderr, " %s", row->name);
-    }
-    fprintf(stderr, " final remarks");
-    for (size_t i = 0; i < COUNT(final_stages); i++)
-        fprintf(stderr, " %s", final_stages[i].name);
-    fprintf(stderr, "\n");
 }
 
 // Options of other stages.
@@ -397,8 +407,7 @@ int cli_show(int argc, char **argv)
         return cli_usage("show", "which file?");
     if (!*stage) {
         snprintf(stage, sizeof stage, "final");
-        fprintf(stderr, "kiln show: the stage is final, which every device gets; --stage takes");
-        print_stages();
+        s.tells_stage = !c.json;
     }
     char *dot = strchr(stage, '.');
     if (dot) {

@@ -66,7 +66,8 @@ static bool read_integer(kiln_type type, const char *word, void *to, char why[VA
     if (type == KILN_BOOL && (!strcmp(word, "true") || !strcmp(word, "false")))
         word = *word == 't' ? "1" : "0";
     if (!read_whole(word, &is_negative, &magnitude, &is_too_large))
-        return FAIL("'%.80s' is not an integer", word);
+        return FAIL("'%.80s' is %s", word,
+                    type == KILN_BOOL ? "neither true nor false" : "not an integer");
     for (size_t k = 0; k < COUNT(limits); k++) {
         if (limits[k].type != type)
             continue;
@@ -167,11 +168,12 @@ static bool read_in_order(reader *r, const layout *l, unsigned char *to)
     bool is_array = l->kind == LAYOUT_ARRAY;
     size_t count = is_array ? l->count : l->is_union ? 1 : l->part_count, n = 0;
     if (!accept(r, '['))
-        return FAIL("%s takes [%zu values], not '%.40s'", l->is_vector ? "a vector" : "it", count,
-                    r->at);
+        return FAIL("%s takes [%zu value%s], not '%.40s'", l->is_vector ? "a vector" : "it", count,
+                    count == 1 ? "" : "s", r->at);
     while (!accept(r, ']')) {
         if (n == count)
-            return FAIL("there are more than %zu values in one [..]", count);
+            return FAIL("a [..] has more than the %zu value%s that it takes", count,
+                        count == 1 ? "" : "s");
         const layout *part = is_array ? l->parts : &l->parts[n];
         size_t offset = is_array ? n * l->parts->size : part->offset;
         if (!read_into(r, part, to + offset))
@@ -180,7 +182,8 @@ static bool read_in_order(reader *r, const layout *l, unsigned char *to)
         if (!accept(r, ',') && *r->at != ']')
             return missing(r, "a ',' or ']'");
     }
-    return n == count ? true : FAIL("%zu values instead of %zu in one [..]", n, count);
+    return n == count ? true
+                      : FAIL("a [..] has %zu value%s and takes %zu", n, n == 1 ? "" : "s", count);
 }
 
 // "{mass=2,pos=[1,2,3]}".

@@ -175,6 +175,8 @@ int cli_watch(int argc, char **argv)
                round ? ms_since_save(w, start) : run_now_ms() - start,
                round ? " after the save" : "");
         fflush(stdout);
+        if (failed == EXIT_INTERRUPT)
+            break;
     }
     if (w->inotify >= 0)
         close(w->inotify);

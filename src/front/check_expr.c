@@ -323,11 +323,8 @@ static const char *nearest_field(const type *record, const char *name)
     const type *def = type_def(record);
     for (uint32_t i = 0; i < def->fields.len; i++) {
         const char *field_name = def->fields.at[i].name;
-        unsigned distance = field_name ? str_distance(str_of(name), str_of(field_name), 3) : 3;
-        if (distance < best_distance) {
+        if (str_nearer(str_of(name), field_name, &best_distance))
             best = field_name;
-            best_distance = distance;
-        }
     }
     return best;
 }

@@ -48,6 +48,8 @@ static const char *add_scalars(host_maker *m, const type *t, uint64_t offset, ui
 
 static const char *add_object(host_maker *m, char kind, const type *t)
 {
+    if (type_is_record(t) && !t->name && !type_def(t)->synonym)
+        return "it has no name that the program could write";
     if (type_is_incomplete(t) || !type_size(t))
         return "its size is not known here";
     if (type_align(t) > 16 || type_size(t) > HOST_BYTES)

@@ -215,6 +215,8 @@ static void declare_typedef(parser *p, const specifiers *s, const declarator *d)
 {
     ast_decl *t = new_decl(p, DECL_TYPEDEF, d->name, d->at, d->type);
     t->type = type_aligned(p->f->in, d->type, s->align);
+    if (type_is_record(d->type) && !d->type->quals && !type_def(d->type)->synonym)
+        d->type->definition->synonym = d->name; // how the program writes a struct without a tag
     if (s->shared_at.lo) {
         diag *e = diag_raise(p->f->diags, K1110, s->shared_at, "a type cannot be shared");
         diag_note(e, "write 'shared' where a variable is declared");

@@ -342,7 +342,7 @@ static bool chooses(const char *choice, const char *name)
     return !strncmp(choice, name, len) && choice[len] == '=';
 }
 
-// Reads what follows NAME= in a choice.
+// Reads what follows NAME= in a choice; *value stays as it is when that is no number.
 static bool read_choice(const char *choice, int64_t *value)
 {
     const char *digits = strchr(choice, '=');
@@ -350,8 +350,11 @@ static bool read_choice(const char *choice, int64_t *value)
     if (!digits || digits == choice)
         return false;
     errno = 0;
-    *value = strtoll(digits + 1, &end, 0);
-    return end != digits + 1 && !*end && !errno;
+    long long number = strtoll(digits + 1, &end, 0);
+    if (end == digits + 1 || *end || errno)
+        return false;
+    *value = number;
+    return true;
 }
 
 // What the caller chose for `name`; false when nothing.

@@ -351,14 +351,22 @@ static ast_stmt *parse_label(parser *p)
     return s->kind == S_EMPTY ? s->yes : s;
 }
 
-static ast_stmt *parse_asm(parser *p)
+// A statement that cannot be, whatever it says: `d` is about its first token.
+static ast_stmt *refuse_statement(parser *p, diag *d, const char *label, const char *note)
 {
     span at = here(p);
-    diag *d = diag_raise(p->f->diags, K1018, at, "inline assembly is not possible in a kernel");
-    diag_label(d, at, "no device but one would understand it");
-    diag_note(d, "use a builtin, or a branch on target_is_cuda() and the like");
+    diag_label(d, at, "%s", label);
+    diag_note(d, "%s", note);
     skip_statement(p);
     return new_stmt(p, S_EMPTY, at);
+}
+
+static ast_stmt *parse_asm(parser *p)
+{
+    return refuse_statement(
+        p, diag_raise(p->f->diags, K1018, here(p), "inline assembly is not possible in a kernel"),
+        "no device but one would understand it",
+        "use a builtin, or a branch on target_is_cuda() and the like");
 }
 
 // --- pragmas
@@ -441,12 +449,9 @@ static ast_stmt *parse_else(parser *p)
 
 static ast_stmt *parse_tune_inside(parser *p)
 {
-    span at = here(p);
-    diag *d = diag_raise(p->f->diags, K1109, at, "tune cannot stand inside a function");
-    diag_label(d, at, "it declares a constant of the file");
-    diag_note(d, "move the line above the function");
-    skip_statement(p);
-    return new_stmt(p, S_EMPTY, at);
+    return refuse_statement(
+        p, diag_raise(p->f->diags, K1109, here(p), "tune cannot stand inside a function"),
+        "it declares a constant of the file", "move the line above the function");
 }
 
 static ast_stmt *parse_statement_inner(parser *p)

@@ -445,13 +445,11 @@ static void complain_unknown(pp *p, const token *name)
                          spelling.len < 60 ? (int)spelling.len : 60, spelling.at);
     const char *best = NULL;
     unsigned best_distance = 3;
-    for (size_t i = 0; i < COUNT(directives); i++) {
-        unsigned distance = str_distance(spelling, str_of(directives[i].name), 2);
-        if (distance < best_distance && distance < spelling.len) {
-            best_distance = distance;
+    if (best_distance > spelling.len)
+        best_distance = (unsigned)spelling.len;
+    for (size_t i = 0; i < COUNT(directives); i++)
+        if (str_nearer(spelling, directives[i].name, &best_distance))
             best = directives[i].name;
-        }
-    }
     if (best) {
         diag_label(d, name->at, "did you mean '#%s'?", best);
         diag_fix(d, name->at, "use the directive of that name", "%s", best);

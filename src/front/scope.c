@@ -173,11 +173,8 @@ static void consider(nearest *n, const char *candidate)
     str c = str_of(candidate);
     if (c.len == n->wanted.len && !memcmp(c.at, n->wanted.at, c.len))
         return;
-    unsigned d = str_distance(n->wanted, c, n->distance);
-    if (d < n->distance) {
-        n->distance = d;
+    if (str_nearer(n->wanted, candidate, &n->distance))
         n->best = candidate;
-    }
 }
 
 static nearest nearest_to(const char *name)

@@ -449,6 +449,8 @@ static const char *base_text(arena *a, const type *t)
         const char *word = t->kind == TY_STRUCT ? "struct" : "union";
         if (t->is_vector)
             return t->name;
+        if (!t->name && type_def(t)->synonym)
+            return type_def(t)->synonym;
         return str_format(a, "%s %s", word, t->name ? t->name : "(unnamed)");
     }
     if (t->is_enum && t->name)

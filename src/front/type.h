@@ -47,6 +47,7 @@ struct type {
     uint32_t align;
     uint64_t size;
     const char *name;         // tag, typedef'd vector name, or NULL
+    const char *synonym;      // of a definition without a tag: its first typedef, or NULL
     const type *base;         // PTR: pointee; ARRAY: element; FUNC: result
     uint64_t len;             // ARRAY
     vec(field) fields;        // STRUCT, UNION; of the first complete definition (see type_def)

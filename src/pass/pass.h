@@ -51,6 +51,9 @@ typedef struct uniform_facts {
 uniform_facts uniform_compute(const ir_func *f, arena *a);
 // The same, but `flow` is about the threads that have not returned.
 uniform_facts uniform_compute_alive(const ir_func *f, arena *a);
+// Is every warp of a block a part of one row, thread_y() and thread_z() the same in it? Without a
+// block size, a kernel that never asks for these is one for rows.
+bool uniform_has_whole_rows(const ir_func *f);
 
 typedef struct range { // of an integer value, as signed 64-bit numbers (i32 sign-extended); full
                        // range when unknown

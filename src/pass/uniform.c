@@ -8,6 +8,7 @@
 // join only suffers from causes inside what it joins. Depths are doubled: 2d is control
 // instruction d itself (its condition, or its rounds), 2d+1 an early exit within its region.
 // Start reading at uniform_compute.
+#include "pass/loop.h"
 #include "pass/pass.h"
 
 typedef struct split { // why the threads of a warp (or block) are not together; depth 0: they are
@@ -423,13 +424,7 @@ static bool is_inside(const ir_func *f, ir_ref r, ir_inst_id control)
         return false;
     const ir_value *v = &f->values.at[r];
     ir_region_id region = v->def == IR_DEF_INST ? ir_at(f, v->owner)->parent : v->owner;
-    while (region) {
-        ir_inst_id owner = ir_region_at(f, region)->owner;
-        if (owner == control)
-            return true;
-        region = owner ? ir_at(f, owner)->parent : 0;
-    }
-    return false;
+    return loop_is_region_inside(f, region, control);
 }
 
 static ir_inst_id split_blame(const sweep *s, flow at)
@@ -620,8 +615,7 @@ static escape visit_region(sweep *s, ir_region_id region, flow at, uint32_t dept
     return all;
 }
 
-// Without a block size, a kernel that never asks for thread_y() or thread_z() is one for rows.
-static bool are_rows_whole(const ir_func *f)
+bool uniform_has_whole_rows(const ir_func *f)
 {
     if (f->block[0])
         return f->block[0] % 32 == 0 || (f->block[1] == 1 && f->block[2] == 1);
@@ -650,7 +644,7 @@ static uniform_facts compute(const ir_func *f, arena *a, bool ignores_returns)
     memset(s.locals, UNIFORM_BLOCK, f->locals.len + 1);
     uint64_t threads = (uint64_t)f->block[0] * f->block[1] * f->block[2];
     s.is_one_warp = threads && threads <= 32;
-    s.has_whole_rows = f->is_kernel && are_rows_whole(f);
+    s.has_whole_rows = f->is_kernel && uniform_has_whole_rows(f);
     // Whoever calls a function passes what it likes.
     for (uint32_t k = 0; !f->is_kernel && k < f->params.len; k++)
         s.facts.value[f->first_param + k] = UNIFORM_NOT;

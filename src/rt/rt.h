@@ -55,6 +55,7 @@ struct kiln {
     uint64_t used_bytes, used_peak;    // by buffers
     struct host_block *host_blocks;    // of kiln_host_alloc
     volatile int cancel;               // kiln_cancel was called; a device that can stop looks at it
+    uint32_t launches;                 // that run on the process's own threads now; atomic
     uint64_t blocks_taken, blocks_all; // of the launch that runs, where the device knows; atomic
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
@@ -64,6 +65,7 @@ struct kiln {
     char *printed[2];           // being filled; handed out last
     size_t printed_len, printed_cap;
     bool has_lost_print;    // no memory for some of it
+    bool has_print_left;    // the function that prints has not been asked to let it out
     struct io_state *io;    // services for kernels (io/io.h)
     struct host_row *hosts; // host functions (host/host.c)
     kiln_buffer *heap;      // of kernels (memory/heap.c); NULL: not made yet
@@ -232,6 +234,9 @@ struct kiln_graph {
 void *handle_new(handle_kind kind); // zeroed but for the magic; NULL: no memory
 void handle_free(handle_kind kind, void *handle);
 bool handle_is(handle_kind kind, const void *handle);
+// For calls that free: is there a live handle to free? NULL is none; for anything else that is none
+// the error says so.
+bool handle_can_free(handle_kind kind, const void *handle);
 // Dead for the program from now on, but not for handle_id; handle_free comes later.
 void handle_retire(void *handle);
 uint64_t handle_id(handle_kind kind, const void *handle); // 0: neither live nor retired
@@ -283,9 +288,12 @@ void context_finish(kiln *k); // context.c: the end of kiln_close, where none is
 // --- launch/launch.c
 kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_arg *args,
                          rt_launch *out, bool *is_empty);
-// --- context/context.c: where a context's kernel output goes
+// --- context/context.c
+void context_serve(const kiln *k); // this thread calls host functions for k's kernels
+// Where a context's kernel output goes.
 void context_print(void *k, const char *bytes, size_t len);
 void context_print_error(kiln *k, const char *bytes, size_t len); // of stderr
+void context_print_out(kiln *k); // what was printed is wanted now: fflush, a prompt
 // --- memory/copy.c
 void host_drop_all(kiln *k);
 typedef struct tensor_layout { // a tensor map's description, checked

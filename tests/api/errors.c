@@ -31,7 +31,8 @@ static const char source[] =
     "}\n"                                                                                // 27
     "kernel void forever(i32 *x) { while (atomic_load(x) == 0) { } }\n"                  // 28
     "shared i32 huge[50000];\n"                                                          // 29
-    "kernel block(32) void big(i32 *x) { huge[thread_x()] = 1; x[0] = huge[0]; }\n";     // 30
+    "kernel block(32) void big(i32 *x) { huge[thread_x()] = 1; x[0] = huge[0]; }\n"      // 30
+    "kernel block(32) void scale(f32 *x, f32 a) { x[thread_x()] *= a; }\n";              // 31
 
 static kiln *k;
 static kiln_module *m;
@@ -185,9 +186,20 @@ static void arguments(void)
     TRY(1, kiln_arg_i64(KILN_I32, -1), KILN_E_LAUNCH, "K6012", "-1 does not fit u8");
     TRY(1, kiln_arg_f64(KILN_F32, 1), KILN_E_LAUNCH, "K6011", "expects a u8, got an f32 number");
     TRY(1, kiln_arg_buffer(full), KILN_E_LAUNCH, "K6011", "expects a u8");
+    TRY(1, kiln_arg_f64(KILN_U8, 1), KILN_E_LAUNCH, "K6011",
+        "kiln_arg_f64 of u8, which is no float");
+    TRY(1, kiln_arg_bits(KILN_U8, pair, 3), KILN_E_LAUNCH, "K6011",
+        "kiln_arg_bits of 3 bytes for u8, which has 1");
+    TRY(1, kiln_arg_bits(KILN_U8, NULL, 1), KILN_E_LAUNCH, "K6011", "kiln_arg_bits of NULL");
     TRY(2, kiln_arg_struct(pair, 4), KILN_E_LAUNCH, "K6013", "struct of 8 bytes");
     TRY(2, kiln_arg_struct(NULL, 8), KILN_E_LAUNCH, "K6013", "at NULL");
     TRY(2, kiln_arg_i64(KILN_I32, 1), KILN_E_LAUNCH, "K6011", "expects a struct of 8 bytes");
+    kiln_arg scale[] = {kiln_arg_buffer(full), kiln_arg_i64(KILN_F32, 1)};
+    EXPECT(api_launch(api_kernel(m, "scale"), 1, 0, scale, 2), KILN_E_LAUNCH, "K6011",
+           "expects an f32, got kiln_arg_i64 of f32, which is no integer");
+    scale[1] = kiln_arg_bits(KILN_F32, pair, 8);
+    EXPECT(api_launch(api_kernel(m, "scale"), 1, 0, scale, 2), KILN_E_LAUNCH, "K6011",
+           "kiln_arg_bits of 8 bytes for f32, which has 4");
     kiln_arg nothing;
     memset(&nothing, 0, sizeof nothing);
     TRY(3, nothing, KILN_E_LAUNCH, "K6011", "got nothing");

@@ -61,6 +61,9 @@ static const char source[] =
     "    i64 i = global_x();\n"
     "    if (i < n) out[i] = i % 2 ? twice((u32)i, &best[i]) : -1;\n"
     "}\n"
+    "host i32 nests(i32 how);\n"
+    "kernel block(2) void outer(i32 *out, i32 how) { out[thread_x()] = nests(how); }\n"
+    "kernel block(1) void inner(i32 *out) { out[0]++; }\n"
     "kernel block(1) void lacks(void) { strange(1); }\n"
     "kernel block(1) void leaves(u8 *bytes) { take(bytes, 1000000, NULL, 0); }\n";
 
@@ -269,6 +272,63 @@ static void test_errors(kiln *k, kiln_module *m)
 
 // Objects of a call lie within their arrays, also where the machine code of the cpu device copies
 // them, and their number does not wrap.
+// --- a function that uses the context whose kernel calls it
+enum { LAUNCH_OTHER, LAUNCH_ITSELF, CLOSE };
+typedef struct nest {
+    kiln *k;
+    kiln_module *m;
+    kiln_buffer *other;
+    int depth;
+} nest;
+
+static void nests(void *user, const kiln_host_call *call)
+{
+    nest *n = (nest *)user;
+    int32_t how = *(int32_t *)call->args[0], *result = (int32_t *)call->result;
+    kiln_arg args[2] = {kiln_arg_buffer(n->other), kiln_arg_i64(KILN_I32, how)};
+    *result = 0;
+    if (how == LAUNCH_OTHER)
+        *result = api_launch(api_kernel(n->m, "inner"), 1, 0, args, 1);
+    if (how == LAUNCH_ITSELF && n->depth++ < 2)
+        *result = api_launch(api_kernel(n->m, "outer"), 1, 0, args, 2);
+    if (how == CLOSE)
+        kiln_close(n->k);
+}
+
+static void test_nested(kiln *k, kiln_module *m)
+{
+    kiln_buffer *out;
+    int32_t got[2];
+    nest n = {k, m, NULL, 0};
+    CHECK(!kiln_buffer_new(k, KILN_I32, 2, &n.other) && !kiln_buffer_new(k, KILN_I32, 2, &out));
+    kiln_arg args[2] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_I32, LAUNCH_OTHER)};
+    for (int concurrent = 0; concurrent < 2; concurrent++) {
+        kiln_host_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.name = "nests";
+        desc.call = nests;
+        desc.user = &n;
+        desc.is_concurrent = concurrent;
+        n.depth = 0;
+        CHECK(!kiln_host_register(k, &desc));
+        args[1] = kiln_arg_i64(KILN_I32, LAUNCH_OTHER);
+        CHECK(!api_launch(api_kernel(m, "outer"), 1, 0, args, 2));
+        CHECK(!kiln_read(n.other, 0, got, 1) && got[0] == 2 * concurrent + 2);
+        CHECK(!kiln_read(out, 0, got, 2) && !got[0] && !got[1]);
+        args[1] = kiln_arg_i64(KILN_I32, LAUNCH_ITSELF);
+        CHECK(!api_launch(api_kernel(m, "outer"), 1, 0, args, 2));
+        CHECK(!kiln_read(out, 0, got, 2));
+        CHECK(got[0] == (concurrent ? KILN_OK : KILN_E_LAUNCH));
+        if (!concurrent)
+            CHECK(strstr(kiln_last_error(k)->text, "wait for itself") != NULL);
+        args[1] = kiln_arg_i64(KILN_I32, CLOSE);
+        CHECK(!api_launch(api_kernel(m, "outer"), 1, 0, args, 2));
+        CHECK(strstr(kiln_last_error(k)->text, "kiln_close: a kernel") != NULL);
+    }
+    kiln_buffer_free(n.other);
+    kiln_buffer_free(out);
+}
+
 static void test_objects(const char *device, int optimise)
 {
     static const char text[] =
@@ -356,6 +416,7 @@ int main(void)
             CHECK(!add(k, "narrow", NULL, narrow, NULL));
             test_launches(k, m);
             test_errors(k, m);
+            test_nested(k, m);
             kiln_buffer *few;
             CHECK(!kiln_buffer_new(k, KILN_U8, 16, &few));
             kiln_arg arg = kiln_arg_buffer(few);

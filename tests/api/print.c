@@ -1,6 +1,8 @@
 // printf of a kernel: formats, order, where it goes.
 #include "api.h"
 
+#include <kiln/hostcall.h>
+
 static const char source[] =
     "#include <kiln/kernel.h>\n"
     "#include <stdio.h>\n"
@@ -14,7 +16,10 @@ static const char source[] =
     "    printf(\"[%lld|%6d]\", -9223372036854775807LL, i);\n"
     "}\n"
     "kernel block(64) void quiet(i32 n) { if ((i32)thread_x() < n) printf(\"x\"); }\n"
-    "kernel block(1) void errors(void) { fputs(\"out\", stdout); fprintf(stderr, \"e%d\", 2); }\n";
+    "kernel block(1) void errors(void) { fputs(\"out\", stdout); fprintf(stderr, \"e%d\", 2); }\n"
+    "kernel block(1) void asks(void) { clearerr(stdin); fflush(stdout); printf(\"name? \"); "
+    "fflush(stdout);\n"
+    "    fflush(stdout); fflush(NULL); putchar('!'); getchar(); getchar(); }\n";
 
 typedef struct sink {
     char text[256];
@@ -26,6 +31,8 @@ static void collect(void *user, const char *text, size_t len)
 {
     sink *s = (sink *)user;
     s->calls++;
+    if (!len && s->len + 1 < sizeof s->text) // what was printed is wanted now
+        s->text[s->len++] = '^';
     if (s->len + len < sizeof s->text) {
         memcpy(s->text + s->len, text, len);
         s->len += len;
@@ -72,6 +79,13 @@ int main(void)
         kiln_on_print(k, NULL, NULL);
         CHECK(!api_launch(api_kernel(m, "quiet"), 1, 0, &few, 1));
         CHECK(!strcmp(kiln_printed(k, NULL), "xxxxx"));
+
+        memset(&s, 0, sizeof s); // let out when it is wanted, and once
+        kiln_on_print(k, collect, &s);
+        CHECK(freopen("/dev/null", "r", stdin) && !kiln_allow(k, "stdin", NULL));
+        CHECK(!api_launch(api_kernel(m, "asks"), 1, 0, NULL, 0));
+        CHECK(s.len == 9 && !memcmp(s.text, "name? ^!^", 9));
+        kiln_on_print(k, NULL, NULL);
 
         memset(&s, 0, sizeof s); // stderr has a way of its own when there is one
         kiln_on_print_error(k, collect, &s);

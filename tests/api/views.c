@@ -125,6 +125,13 @@ static void checks(kiln_buffer *b, kiln_buffer *bytes)
     CHECK(!kiln_view_check(v)); // empty, behind the last
     v.first++;
     EXPECT(kiln_view_check(v), KILN_E_BAD_ARGUMENT, "K7002", "");
+    // parts of a view without elements are where it is: nothing need be behind it
+    v = KILN_VIEW(b, 0, 5);
+    v.first = ELEMENTS;
+    CHECK(!kiln_view_check(kiln_view_slice(v, 1, 2, KILN_TO_END, 1)));
+    CHECK(!kiln_view_check(kiln_view_slice(v, 1, 4, KILN_TO_END, -1)));
+    CHECK(!kiln_view_check(kiln_view_index(v, 1, 3)));
+    CHECK(!kiln_view_check(kiln_view_flip(v, 1)));
     v = KILN_VIEW(b, 4, 4);
     v.has_strides = true;
     v.strides[0] = 4;

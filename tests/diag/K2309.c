@@ -23,6 +23,7 @@ host void counted_value(counted(n) f32 data, i32 n);
 host void twenty(f64 a, f64 b, f64 c, f64 d, f64 e, f64 f, f64 g, f64 h, f64 i, f64 j, f64 k, f64 l,
                  f64 m, f64 n);
 host i32 open_ended(i32 n, ...);
+host void nameless(const struct { f32 x; } *data);
 
 kernel block(32) void run(f32 *x, list *l)
 {
@@ -36,5 +37,6 @@ kernel block(32) void run(f32 *x, list *l)
     counted_value(x[0], 1);
     twenty(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     open_ended(1, 2);
+    nameless(NULL);
     x[0] = h.values[0];
 }

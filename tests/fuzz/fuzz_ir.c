@@ -1,11 +1,7 @@
 // libFuzzer: the IR reader on arbitrary bytes. What reads must print, read back to the same text,
 // and, when the verifier accepts it, survive every pass with the verifier watching.
-#include <stdio.h>
-#include <stdlib.h>
-
+#include "in_arena.h"
 #include "pass/pass.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static str shown(arena *a, const ir_module *m)
 {
@@ -36,22 +32,5 @@ static void check(arena *a, str input)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    arena *volatile a = arena_new();
-    if (!a)
-        return 0;
-    arena_limit(a, (size_t)256 << 20);
-    bug_frame frame;
-    if (bug_enter(&frame)) {
-        bool is_bug = frame.kind == BUG_INTERNAL;
-        if (is_bug)
-            fprintf(stderr, "%s\n", frame.text);
-        arena_free(a);
-        if (is_bug)
-            abort();
-        return 0;
-    }
-    check(a, (str){(const char *)data, size});
-    bug_leave(&frame);
-    arena_free(a);
-    return 0;
+    return fuzz_in_arena(data, size, (size_t)256 << 20, check);
 }

@@ -1,13 +1,9 @@
 // libFuzzer entry for the lexer and the preprocessor: any bytes are a source text. Beyond not
 // crashing, the tokens must keep their promises: brackets paired both ways, places inside a file,
 // an end; and the diagnostics must render.
-#include <stdlib.h>
-
 #include "back/back.h"
-#include "base/bug.h"
 #include "front/front.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "in_arena.h"
 
 static void check_token(const front *f, uint32_t i)
 {
@@ -44,18 +40,5 @@ static void run(arena *a, str source)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    arena *a = arena_new();
-    bug_frame frame;
-    if (!a)
-        return 0;
-    arena_limit(a, (size_t)1 << 30);
-    if (bug_enter(&frame)) {
-        if (frame.kind == BUG_INTERNAL)
-            abort();
-    } else {
-        run(a, (str){(const char *)data, size});
-        bug_leave(&frame);
-    }
-    arena_free(a);
-    return 0;
+    return fuzz_in_arena(data, size, (size_t)1 << 30, run);
 }

@@ -128,7 +128,7 @@ static void make_stars(print_case *c)
     put_flags(f, "-");
     strcat(f, ".*s");
     put_words(f);
-    put_flags(f, "-");
+    put_flags(f, "-+ ");
     put_number(f, "", 25);
     strcat(f, "p");
     put_words(f);
@@ -347,13 +347,14 @@ static void make_item(scan_case *c, const char *const *letters, uint32_t count, 
 
 static void make_text(scan_case *c)
 {
-    static const char *const letters[] = {"s", "c", "[a-z]", "[^ ,]", "[]x]", "[^]0-9]", "[0-9a-]"};
+    static const char *const letters[] = {"s",       "c",       "[a-z]",   "[^ ,]", "[]x]",
+                                          "[^]0-9]", "[0-9a-]", "[a-c-x]", "[+--9]"};
     static const char *const words[] = {"word", "a-b", "]x", "[y]",   "9abc",
                                         "A_1",  " ",   "",   "zz top"};
     strcat(c->format, "%");
     if (!next(3))
         sprintf(c->format + strlen(c->format), "%u", 1 + next(6));
-    put_one(c->format, letters, 7);
+    put_one(c->format, letters, 9);
     put_one(c->text, words, 9);
 }
 

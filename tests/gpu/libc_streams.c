@@ -72,6 +72,13 @@ static void test_files(kiln *k, kiln_module *m)
     CHECK(!memcmp(ours, theirs, length));
 }
 
+static void test_full(kiln *k, kiln_module *m)
+{
+    static const int32_t wanted[6] = {1, 1, 1, 0, 1, 0};
+    CHECK(!kiln_allow(k, "write", "/dev/full"));
+    CHECK(!run(k, m, "full") && !memcmp(got, wanted, sizeof wanted));
+}
+
 static void test_standard(kiln *k, kiln_module *m)
 {
     char text[2048] = "", line[32], format[16];
@@ -112,6 +119,7 @@ int main(int argc, char **argv)
         if (!mkdtemp(folder) || chdir(folder) || mkdir("files", 0755))
             return 1;
         test_files(k, m);
+        test_full(k, m);
         test_standard(k, m);
         remove("files/in.txt");
         remove("files/renamed.txt");

@@ -343,6 +343,17 @@ def indices_and_order(device):
     target = numpy.zeros((4, 6), "f4")
     ops.scatter(numpy.array([[0, 2]] * 4), numpy.ones((4, 2), "f4"), axis=1, op="add", out=target, device=device)
     assert target[:, 0].all() and target[:, 2].all() and target.sum() == 8
+    parts = numpy.arange(4, dtype="f4").reshape(2, 1, 2)  # an index has fewer dimensions than what it is an index of: axis is one of the latter
+    for axis in (-2, 1):
+        target = numpy.zeros((2, 3, 2), "f4")
+        ops.scatter(numpy.array([2]), parts, form="take", axis=axis, out=target, device=device)
+        assert (target[:, 2:] == parts).all() and not target[:, :2].any()
+        ops.gather_backward(numpy.array([1]), parts, form="take", axis=axis, dx=target, device=device)
+        assert (target[:, 1:2] == parts).all() and not target[:, ::2].any()
+    assert (ops.scan(numpy.arange(4, dtype="f4"), device=device) == [0, 1, 3, 6]).all()
+    target = numpy.ones(4, "f4")
+    assert ops.scan(target, out=target, device=device) is target and (target == [1, 2, 3, 4]).all()
+    assert (ops.sort(numpy.broadcast_to(numpy.float32(3), 5), index=False, device=device) == 3).all()  # read-only
     cos, sin = numpy.empty((5, 4), "f4"), numpy.empty((5, 4), "f4")
     ops.rope_tables(cos=cos, sin=sin, base=10000.0, device=device)
     q = numpy.random.default_rng(8).standard_normal((2, 5, 8)).astype("f4")

@@ -188,6 +188,8 @@ TEST(files_are_written_whole_and_read_with_a_limit)
     assert_string_equal(reason, "is larger than 1 MiB");
     assert_false(file_read(a, deep, 100, &bytes, &reason));
     assert_string_equal(reason, "is a folder");
+    assert_false(file_write(a, deep, "x", 1, &reason));
+    assert_string_equal(reason, "is a folder");
     assert_false(file_read(a, "/no/such/file", 100, &bytes, &reason));
     assert_string_equal(reason, "no such file");
     assert_false(file_make_folders(a, path, &reason));

@@ -36,6 +36,8 @@ TEST(io_paths_stay_beneath_without_openat2)
     assert_true(opens(at, "in//a", O_RDONLY));
     assert_true(opens(at, "in", O_RDONLY | O_DIRECTORY));
     assert_true(opens(at, ".", O_RDONLY | O_DIRECTORY));
+    assert_true(opens(at, "in/", O_RDONLY));
+    assert_false(opens(at, "in/a/", O_RDONLY));
     assert_false(opens(at, "in/link", O_RDONLY));
     assert_false(opens(at, "in/etc/passwd", O_RDONLY));
     assert_false(opens(at, "in/../in/a", O_RDONLY));

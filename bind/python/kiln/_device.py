@@ -39,7 +39,10 @@ def _write(number: int, stream: Any, data: int, length: int) -> None:
     if stream is None or device is not None and device._raised is not None:  # None: print() is silent, too
         return
     try:
-        stream.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
+        if length:
+            stream.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
+        else:  # what was printed is wanted now
+            stream.flush()
     except BaseException as error:  # also KeyboardInterrupt
         if device is None:
             raise

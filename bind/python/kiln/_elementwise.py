@@ -142,12 +142,12 @@ def fmod(a, b, *, out=None, dtype=None, stream=None, device=None):
 
 
 def remainder(a, b, *, out=None, dtype=None, stream=None, device=None):
-    """remainder of a / b with the sign of b"""
+    """remainder of a / b with the sign of b, exact"""
     return elementwise(27, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def floor_divide(a, b, *, out=None, dtype=None, stream=None, device=None):
-    """a / b, rounded down"""
+    """a / b, rounded down: a is that times b, and the remainder"""
     return elementwise(28, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 

@@ -159,12 +159,21 @@ class Op:
                 return self._input(name, value)
         raise ArgumentError("%s: 'out' must be given: an array for the result" % self.call)
 
+    def _whose_axis(self, given: Any, like: Described, values: tuple[Any, ...]) -> tuple[int, ...]:
+        """The shape of the array whose dimension `axis` is: the first operand's, or that of a result which the caller gives."""
+        wanted = _shapes.AXIS_OF.get(self.call)
+        for (_, name, _), value in zip(self.fields, values):
+            if name == wanted and value is not None:
+                return self._input(name, value).shape
+        return like.shape
+
     def _numbers(self, given: Any, like: Described, values: tuple[Any, ...]) -> dict[str, Any]:
         numbers: dict[str, Any] = {}
         for (kind, name, extra), value in zip(self.fields, values):
             where = "%s: %s" % (self.call, name)
             rank = len(like.shape)
             if kind == "axis":
+                rank = len(self._whose_axis(given, like, values))
                 if not hasattr(value, "__index__"):
                     raise TypeMismatch("%s=%r: a whole number" % (where, value))
                 if not -rank <= value < rank:

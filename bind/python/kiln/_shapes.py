@@ -85,6 +85,9 @@ def concat(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 WRITTEN = {("kiln_split", "parts")}  # lists of results, given by the caller
+AXIS_OF = {"scatter": "out", "gather_backward": "dx"}  # whose dimension `axis` is, where that is not the first operand's
+
+
 def loss(v: Any) -> tuple[tuple[int, ...], int]:
     return () if v.reduction else v.targets.shape, v.logits.kind  # 0: a loss for each row
 

@@ -672,7 +672,7 @@ def cross_entropy(logits, targets, *, weight=None, axis=-1, reduction="rows", la
         logits: the classes lie along `axis`
         targets: i32 or i64: logits without the axis
         weight: [classes] f32; without a buffer: none
-        loss: any float: logits without the axis, or one element
+        loss: f16, bf16 or f32: logits without the axis, or one element
         lse: f32, as targets: what backward needs; without a buffer: not wanted
         total_weight: f32, one element: what backward of a mean needs; without a buffer: not wanted. Not written with KILN_LOSS_ROWS, 0 with KILN_LOSS_SUM
         workspace: as many bytes as kiln_cross_entropy_workspace says; 0 for rows
@@ -701,7 +701,7 @@ def scan(x, *, op="sum", axis=-1, is_exclusive=False, is_reverse=False, out=None
     floats are f32, of integers 64 bits. out may be the same view as x.
 
         x, out: of the same sizes; of backward: dout and dx
-        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity; for integers instead of infinity the ends of x's type
         is_reverse: from the last element to the first
         workspace: dense, of any type: as many bytes as kiln_scan_workspace says
     """
@@ -715,7 +715,7 @@ def scan_backward(x, *, op="sum", axis=-1, is_exclusive=False, is_reverse=False,
     floats are f32, of integers 64 bits. out may be the same view as x.
 
         x, out: of the same sizes; of backward: dout and dx
-        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity; for integers instead of infinity the ends of x's type
         is_reverse: from the last element to the first
         workspace: dense, of any type: as many bytes as kiln_scan_workspace says
     """

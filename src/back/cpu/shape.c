@@ -266,16 +266,6 @@ static void visit(cpu_emitter *e, ir_inst_id id, bool *changed)
         set(e, i->result + k, s, changed);
 }
 
-static bool are_rows_whole(const ir_func *f)
-{
-    if (f->block[0])
-        return f->block[0] % 32 == 0 || (f->block[1] == 1 && f->block[2] == 1);
-    for (uint32_t id = 1; id < f->insts.len; id++)
-        if (f->insts.at[id].op == IR_THREAD && f->insts.at[id].imm != 0)
-            return false;
-    return true;
-}
-
 void cpu_find_shapes(cpu_emitter *e)
 {
     const ir_func *f = e->t.f;
@@ -285,7 +275,7 @@ void cpu_find_shapes(cpu_emitter *e)
     e->shapes = arena_array(e->t.a, shape, f->values.len + 1);
     e->controls = arena_array(e->t.a, control, f->insts.len + 1);
     uint64_t threads = (uint64_t)f->block[0] * f->block[1] * f->block[2];
-    e->has_rows = are_rows_whole(f);
+    e->has_rows = uniform_has_whole_rows(f);
     e->has_whole_warps = threads && threads % 32 == 0;
     for (ir_ref r = 1; r < f->values.len; r++)
         if (e->uniform.value[r] >= UNIFORM_WARP)

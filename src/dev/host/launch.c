@@ -42,13 +42,16 @@ kiln_status host_launch(kiln_kernel *kernel, const rt_launch *l,
     kiln *k = kernel->module->k;
     if (l->stream && l->stream->capture)
         return capture_launch(l->stream->capture, kernel, l);
-    __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
-    k->has_lost_print = false;
+    bool is_within = __atomic_fetch_add(&k->launches, 1, __ATOMIC_RELAXED) != 0;
+    if (!is_within) // a host function may launch: that forgets nothing of the kernel that called it
+        __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
+    k->has_lost_print = is_within && k->has_lost_print;
     __atomic_store_n(&k->blocks_taken, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&k->blocks_all, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
                      __ATOMIC_RELAXED);
     float_state before = plain_floats();
     kiln_status status = run(kernel, l);
     put_floats_back(&before);
+    __atomic_fetch_sub(&k->launches, 1, __ATOMIC_RELAXED);
     return status;
 }

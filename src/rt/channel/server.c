@@ -357,6 +357,7 @@ static void *worker_main(void *user)
 {
     worker *w = user;
     server *s = w->s;
+    context_serve(s->k);
     expect_short_naps();
     pthread_mutex_lock(&s->lock);
     while (!LOAD(s->is_stopping)) {

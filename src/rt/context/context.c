@@ -133,12 +133,21 @@ kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
         (list) = next;                                                                             \
     }
 
+static _Thread_local const kiln *served;
+
+void context_serve(const kiln *k)
+{
+    served = k;
+}
+
 void kiln_close(kiln *k)
 {
-    if (!k)
+    if (!handle_can_free(HANDLE_CONTEXT, k))
         return;
-    if (!handle_is(HANDLE_CONTEXT, k)) {
-        error_bad_handle(HANDLE_CONTEXT, k);
+    if (served == k || __atomic_load_n(&k->launches, __ATOMIC_RELAXED)) {
+        error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                  "kiln_close: a kernel of this context runs now: close it after the launch, not "
+                  "from a function that the kernel calls");
         return;
     }
     k->ops->sync(k, NULL);
@@ -226,6 +235,7 @@ void kiln_cancel(kiln *k)
 static void print(kiln *k, const char *text_of, size_t len)
 {
     if (k->print) {
+        k->has_print_left = true;
         k->print(k->print_user, text_of, len);
         return;
     }
@@ -251,6 +261,15 @@ void context_print(void *user, const char *text_of, size_t len)
     pthread_mutex_unlock(&k->print_lock);
 }
 
+void context_print_out(kiln *k)
+{
+    pthread_mutex_lock(&k->print_lock);
+    if (k->print && k->has_print_left)
+        k->print(k->print_user, "", 0);
+    k->has_print_left = false;
+    pthread_mutex_unlock(&k->print_lock);
+}
+
 void context_print_error(kiln *k, const char *text_of, size_t len)
 {
     pthread_mutex_lock(&k->print_lock);
@@ -269,6 +288,7 @@ void kiln_on_print(kiln *k, void (*function)(void *user, const char *text, size_
     }
     pthread_mutex_lock(&k->print_lock);
     k->print = function;
+    k->has_print_left = false;
     k->print_user = user;
     pthread_mutex_unlock(&k->print_lock);
 }

@@ -173,6 +173,13 @@ bool handle_is(handle_kind kind, const void *handle)
     return magic_of(kind, handle) == magics[kind];
 }
 
+bool handle_can_free(handle_kind kind, const void *handle)
+{
+    if (handle && !handle_is(kind, handle))
+        error_bad_handle(kind, handle);
+    return handle && handle_is(kind, handle);
+}
+
 uint64_t handle_id(handle_kind kind, const void *handle)
 {
     uint64_t id = 0, magic = magic_of(kind, handle);

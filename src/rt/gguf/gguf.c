@@ -381,7 +381,7 @@ kiln_status kiln_gguf_open(const char *path, kiln_gguf **out)
 
 void kiln_gguf_free(kiln_gguf *g)
 {
-    if (!handle_is(HANDLE_GGUF, g))
+    if (!handle_can_free(HANDLE_GGUF, g))
         return;
     free(g->entries);
     free(g->names);

@@ -88,12 +88,8 @@ void stream_drop(kiln_stream *s)
 
 void kiln_stream_free(kiln_stream *s)
 {
-    if (!s)
+    if (!handle_can_free(HANDLE_STREAM, s))
         return;
-    if (!handle_is(HANDLE_STREAM, s)) {
-        error_bad_handle(HANDLE_STREAM, s);
-        return;
-    }
     LIST_REMOVE(s->k->streams, s);
     stream_drop(s);
 }
@@ -196,12 +192,8 @@ void event_drop(kiln_event *e)
 
 void kiln_event_free(kiln_event *e)
 {
-    if (!e)
+    if (!handle_can_free(HANDLE_EVENT, e))
         return;
-    if (!handle_is(HANDLE_EVENT, e)) {
-        error_bad_handle(HANDLE_EVENT, e);
-        return;
-    }
     LIST_REMOVE(e->k->events, e);
     event_drop(e);
 }

@@ -308,7 +308,6 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
 {
     const host_shape *s = &site->shape;
     const host_row *row = site->row;
-    pthread_mutex_t *lock = &((host_row *)(uintptr_t)row)->lock;
     kiln_host_function *function = row->given.call;
     host_object objects[HOST_PARAMS], result;
     void *args[HOST_PARAMS + 1], *user = row->given.user;
@@ -322,10 +321,10 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
     bool is_locked = (function || row->given.many) && !row->given.is_concurrent;
     if (row->given.many) {
         if (is_locked)
-            pthread_mutex_lock(lock);
+            row_lock(row);
         call_many(kernel, site, group);
         if (is_locked)
-            pthread_mutex_unlock(lock);
+            row_unlock(row);
         return true;
     }
     for (uint32_t p = 0; p < s->param_count; p++) {
@@ -342,7 +341,7 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
     memcpy(call.block, group->block, sizeof call.block);
     memcpy(call.thread, group->thread, sizeof call.thread);
     if (is_locked)
-        pthread_mutex_lock(lock);
+        row_lock(row);
     uint32_t lanes = group->lanes;
     if (function && are_few_words(site)) {
         if (s->in_count == 1)
@@ -373,6 +372,6 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
             get_scalar(p, l);
     }
     if (is_locked)
-        pthread_mutex_unlock(lock);
+        row_unlock(row);
     return !note.is_set;
 }

@@ -154,6 +154,12 @@ static kiln_status check_row(const kiln_kernel *kernel, const host_site *site)
             "or returns a struct, or too many numbers\n  register it through the "
             "header that kiln build writes",
             kernel->name, (int)s->signature.len, s->signature.at);
+    if (__atomic_load_n(&row->holder, __ATOMIC_RELAXED) == &host_thread)
+        return error_set(k, KILN_E_LAUNCH, K6046,
+                         "kernel '%s' calls the host function '%.*s', which launches it and is "
+                         "called one at a time: it would wait for itself\n  register the function "
+                         "with is_concurrent",
+                         kernel->name, (int)s->name.len, s->name.at);
     return KILN_OK;
 }
 
@@ -259,13 +265,14 @@ void kiln_host_stop(const kiln_host_call *call, const char *why)
     snprintf(note->text, note->size, "%s", why ? why : "");
 }
 
+_Thread_local char host_thread;
+
 // Calls what the row has, one at a time unless it allows more.
 void host_enter(const host_site *site, const kiln_host_call *call)
 {
     const host_row *row = site->row;
-    pthread_mutex_t *lock = &((host_row *)(uintptr_t)row)->lock;
     if (!row->given.is_concurrent)
-        pthread_mutex_lock(lock);
+        row_lock(row);
     if (row->given.call)
         row->given.call(row->given.user, call);
     else if (row->given.many)
@@ -278,7 +285,7 @@ void host_enter(const host_site *site, const kiln_host_call *call)
     else
         native_call(&site->shape, row->given.plain, (const void *const *)call->args, call->result);
     if (!row->given.is_concurrent)
-        pthread_mutex_unlock(lock);
+        row_unlock(row);
 }
 
 // The numbers lie where they came, little-endian.

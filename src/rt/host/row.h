@@ -12,8 +12,26 @@ struct host_row {
     host_together *together; // NULL: there is none
     void *library;           // closed with the row
     pthread_mutex_t lock;
+    const void *holder; // host_thread of who has the lock; NULL: nobody; atomic
     host_row *next;
 };
+
+extern _Thread_local char host_thread; // its address is the thread's name
+
+// One call at a time, and who makes it.
+static inline void row_lock(const host_row *row)
+{
+    host_row *own = (host_row *)(uintptr_t)row;
+    pthread_mutex_lock(&own->lock);
+    __atomic_store_n(&own->holder, &host_thread, __ATOMIC_RELAXED);
+}
+
+static inline void row_unlock(const host_row *row)
+{
+    host_row *own = (host_row *)(uintptr_t)row;
+    __atomic_store_n(&own->holder, NULL, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&own->lock);
+}
 
 typedef struct stop_note { // behind kiln_host_call.inside
     char *text;

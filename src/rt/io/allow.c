@@ -30,31 +30,41 @@ static void free_grant(io_grant *g)
 static kiln_status open_path(kiln *k, io_grant *g)
 {
     struct stat about;
-    char cwd[IO_PATH] = "";
+    char asked[2 * IO_PATH];
     g->path = realpath(g->text, NULL);
-    if (!g->path || stat(g->path, &about))
-        return error_set(k, KILN_E_NOT_FOUND, K6005, "kiln_allow: '%s': %s", g->text,
-                         strerror(errno));
-    if (g->text[0] != '/' && !getcwd(cwd, sizeof cwd))
-        return error_set(k, KILN_E_IO, K6005, "kiln_allow: the current folder: %s",
-                         strerror(errno));
-    size_t size = strlen(cwd) + strlen(g->text) + 2;
-    g->asked = malloc(size);
+    if (!g->path || stat(g->path, &about)) {
+        bool is_new = errno == ENOENT && g->right == IO_WRITE;
+        return error_set(k, KILN_E_NOT_FOUND, K6005, "kiln_allow: '%s': %s%s", g->text,
+                         strerror(errno), is_new ? "; for a new file, allow its folder" : "");
+    }
+    int failed = io_absolute(g->text, asked, sizeof asked);
+    if (failed)
+        return error_set(k, KILN_E_IO, K6005, "kiln_allow: '%s': %s", g->text, strerror(-failed));
+    g->asked = strdup(asked);
     if (!g->asked)
         return error_no_memory(k, "a permission");
-    snprintf(g->asked, size, "%s%s%s", cwd, *cwd ? "/" : "", g->text);
     if (!S_ISDIR(about.st_mode)) {
-        char *slash = strrchr(g->path, '/'), *asked = strrchr(g->asked, '/');
+        char *slash = strrchr(g->path, '/');
         g->file = strdup(slash + 1);
         if (!g->file)
             return error_no_memory(k, "a permission");
         slash[slash == g->path] = 0;
-        asked[asked == g->asked] = 0;
     }
     g->folder = open(g->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (g->folder < 0)
         return error_set(k, KILN_E_IO, K6005, "kiln_allow: '%s': %s", g->text, strerror(errno));
     return KILN_OK;
+}
+
+// HOST:PORT, each may be *.
+static bool is_address(const char *what)
+{
+    const char *port = strrchr(what, ':');
+    if (!port || port == what)
+        return false;
+    size_t digits = strspn(++port, "0123456789");
+    return !strcmp(port, "*") ||
+           (digits > 0 && digits < 6 && !port[digits] && strtol(port, NULL, 10) <= 65535);
 }
 
 kiln_status kiln_allow(kiln *k, const char *right, const char *what)
@@ -71,9 +81,12 @@ kiln_status kiln_allow(kiln *k, const char *right, const char *what)
                          right ? right : "(null)");
     if (found != IO_STDIN && (!what || !*what))
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_allow: \"%s\" of what?", right);
-    if (found == IO_NET && !strrchr(what, ':'))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_allow: \"net\" takes HOST:PORT, each may be *, not '%s'", what);
+    if (found == IO_NET && !is_address(what))
+        return error_set(
+            k, KILN_E_BAD_ARGUMENT, K6003,
+            "kiln_allow: \"net\" takes HOST:PORT, each may be *, not '%s'; the port is "
+            "a number up to 65535",
+            what);
     io_state *s = io_of(k);
     io_grant *g = s ? calloc(1, sizeof *g) : NULL;
     if (g) {
@@ -139,7 +152,7 @@ static bool net_fits(const char *grant, const char *asked)
         return false;
     bool any_host = g == grant + 1 && *grant == '*';
     return (any_host || is_same_word(grant, (size_t)(g - grant), asked, (size_t)(a - asked))) &&
-           (!strcmp(g, ":*") || !strcmp(g, a));
+           (!strcmp(g, ":*") || strtol(g + 1, NULL, 10) == strtol(a + 1, NULL, 10));
 }
 
 bool io_may(io_state *s, io_right right, const char *asked)

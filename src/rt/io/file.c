@@ -42,10 +42,34 @@ static bool host_flags(int32_t own, int *host)
 
 static unsigned rights_of(int flags)
 {
-    unsigned rights = (flags & O_ACCMODE) != O_WRONLY ? 1u << IO_READ : 0;
+    unsigned rights = (flags & O_ACCMODE) != O_WRONLY ? IO_READS : 0;
     if ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC | O_APPEND))
-        rights |= 1u << IO_WRITE;
+        rights |= IO_WRITES;
     return rights;
+}
+
+static bool is_pipe(io_state *s, io_place *at)
+{
+    struct stat about;
+    int fd = io_open_place(s, at, O_PATH, 0);
+    bool is = fd >= 0 && !fstat(fd, &about) && S_ISFIFO(about.st_mode);
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+// A pipe with a name that is opened to write waits for somebody who reads. The system would wait
+// where nothing could end it.
+static int open_patiently(io_state *s, io_place *at, int flags, uint32_t mode)
+{
+    for (;;) {
+        int fd = io_open_place(s, at, flags | O_NONBLOCK, mode);
+        if (fd != -ENXIO || flags & O_NONBLOCK || !is_pipe(s, at))
+            return fd;
+        if (__atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED))
+            return -ECANCELED;
+        poll(NULL, 0, IO_SLICE_MS / 10);
+    }
 }
 
 static int32_t open_path(io_state *s, const char *path, int32_t own, uint32_t mode)
@@ -55,17 +79,31 @@ static int32_t open_path(io_state *s, const char *path, int32_t own, uint32_t mo
     struct stat about;
     if (!host_flags(own, &flags))
         return -EINVAL;
-    if (!io_find_folder(s, path, rights_of(flags), &at))
-        return -EACCES;
-    int fd = io_open_beneath(at.folder, at.rest, flags, mode & 0777);
+    int fd = io_find(s, path, rights_of(flags), &at);
+    if (fd)
+        return fd;
+    fd = open_patiently(s, &at, flags, mode & 0777);
     if (fd < 0)
         return fd;
     if (fstat(fd, &about)) {
         close(fd);
         return -EIO;
     }
-    if (!S_ISDIR(about.st_mode))
-        return io_add(s, S_ISREG(about.st_mode) ? IO_FILE : IO_STREAM, fd, NULL);
+    if (S_ISREG(about.st_mode)) { // rings give up on what never waits
+        fcntl(fd, F_SETFL, flags & O_APPEND);
+        if (flags & O_APPEND && (flags & O_ACCMODE) == O_WRONLY) // ftell's answer before a write
+            lseek(fd, 0, SEEK_END);
+        return io_add(s, IO_FILE, fd, NULL);
+    }
+    if (!S_ISDIR(about.st_mode)) {
+        int32_t handle = io_add(s, IO_STREAM, fd, NULL);
+        io_handle *h = flags & O_NONBLOCK ? io_take(s, handle, 1u << IO_STREAM) : NULL;
+        if (h) {
+            h->is_at_once = true;
+            io_give(s, h);
+        }
+        return handle;
+    }
     DIR *dir = fdopendir(fd);
     if (!dir) {
         close(fd);
@@ -77,8 +115,9 @@ static int32_t open_path(io_state *s, const char *path, int32_t own, uint32_t mo
 void service_open(void *state, const kiln_host_call *call)
 {
     char path[IO_PATH];
-    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
-        IO_RETURN(int32_t, -ENOENT);
+    int failed = io_path(call, 0, path);
+    if (failed)
+        IO_RETURN(int32_t, failed);
     IO_RETURN(int32_t, open_path(state, path, IO_ARG(int32_t, 2), IO_ARG(uint32_t, 3)));
 }
 
@@ -90,10 +129,20 @@ void service_close(void *state, const kiln_host_call *call)
 // --- reading and writing
 enum { ANY_FILE = 1u << IO_FILE | 1u << IO_STREAM };
 
+// A device may keep lines of printf for a while. What comes after them waits for them.
+void io_print_lines(io_state *s, int32_t handle)
+{
+    if ((handle == 1 || handle == 2) && s->k->ops->print_lines)
+        s->k->ops->print_lines(s->k);
+}
+
+// Who waits for an answer has asked before: the question is let out.
 static int64_t read_stdin(io_state *s, void *to, int64_t n)
 {
     if (!io_may(s, IO_STDIN, ""))
         return -EACCES;
+    io_print_lines(s, 1);
+    context_print_out(s->k);
     int ready = n ? io_wait(s, 0, POLLIN, -1) : 0;
     ssize_t got = ready ? 0 : read(0, to, (size_t)n);
     return ready ? ready : got < 0 ? -errno : got;
@@ -125,7 +174,7 @@ static int64_t transfer(io_state *s, int32_t handle, void *at, int64_t n, bool i
         return -EBADF;
     int64_t done = 0;
     for (;;) {
-        if (h->kind != IO_FILE && n)
+        if (h->kind != IO_FILE && n && !h->is_at_once)
             done = io_wait(s, h->fd, is_write ? POLLOUT : POLLIN, h->timeout_ms[is_write]);
         if (done)
             break;
@@ -133,7 +182,7 @@ static int64_t transfer(io_state *s, int32_t handle, void *at, int64_t n, bool i
         if (done >= 0)
             break;
         done = -errno;
-        if (done != -EINTR && done != -EAGAIN)
+        if (done != -EINTR && (done != -EAGAIN || h->is_at_once))
             break;
         done = 0;
     }
@@ -144,13 +193,6 @@ static int64_t transfer(io_state *s, int32_t handle, void *at, int64_t n, bool i
 int64_t io_read_bytes(io_state *s, int32_t handle, void *to, int64_t n)
 {
     return handle == 0 ? read_stdin(s, to, n) : transfer(s, handle, to, n, false);
-}
-
-// A device may keep lines of printf for a while. What comes after them waits for them.
-void io_print_lines(io_state *s, int32_t handle)
-{
-    if ((handle == 1 || handle == 2) && s->k->ops->print_lines)
-        s->k->ops->print_lines(s->k);
 }
 
 int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n)
@@ -324,14 +366,14 @@ void service_stat(void *state, const kiln_host_call *call)
     char path[IO_PATH];
     io_place at;
     struct stat about;
-    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
-        IO_RETURN(int32_t, -ENOENT);
-    if (!io_find_folder(state, path, 1u << IO_READ, &at))
-        IO_RETURN(int32_t, -EACCES);
-    int fd = io_open_beneath(at.folder, at.rest, O_PATH, 0);
+    int32_t result = io_path(call, 0, path);
+    result = result ? result : io_find(state, path, IO_READS, &at);
+    if (result)
+        IO_RETURN(int32_t, result);
+    int fd = io_open_place(state, &at, O_PATH, 0);
     if (fd < 0)
         IO_RETURN(int32_t, fd);
-    int32_t result = fstat(fd, &about) ? -errno : 0;
+    result = fstat(fd, &about) ? -errno : 0;
     close(fd);
     if (!result)
         set_status(call->args[2], &about);
@@ -384,23 +426,21 @@ void service_next(void *state, const kiln_host_call *call)
 }
 
 // The open folder of the path in arguments 0 and 1, which may be written; `name`: the last part, in
-// `path`. Negative: why not.
-static int open_written_parent(void *state, const kiln_host_call *call, char path[IO_PATH],
+// `at`. Negative: why not.
+static int open_written_parent(void *state, const kiln_host_call *call, io_place *at,
                                const char **name)
 {
-    io_place at;
-    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, IO_PATH))
-        return -ENOENT;
-    return io_find_folder(state, path, 1u << IO_WRITE, &at)
-               ? io_open_parent(at.folder, at.rest, name)
-               : -EACCES;
+    char path[IO_PATH];
+    int failed = io_path(call, 0, path);
+    failed = failed ? failed : io_find(state, path, IO_WRITES, at);
+    return failed ? failed : io_open_parent(state, at, name);
 }
 
 void service_make_folder(void *state, const kiln_host_call *call)
 {
-    char path[IO_PATH];
+    io_place at;
     const char *name;
-    int parent = open_written_parent(state, call, path, &name);
+    int parent = open_written_parent(state, call, &at, &name);
     if (parent < 0)
         IO_RETURN(int32_t, parent);
     int32_t result = mkdirat(parent, name, IO_ARG(uint32_t, 2) & 0777) ? -errno : 0;
@@ -410,9 +450,9 @@ void service_make_folder(void *state, const kiln_host_call *call)
 
 void service_remove(void *state, const kiln_host_call *call)
 {
-    char path[IO_PATH];
+    io_place at;
     const char *name;
-    int parent = open_written_parent(state, call, path, &name);
+    int parent = open_written_parent(state, call, &at, &name);
     if (parent < 0)
         IO_RETURN(int32_t, parent);
     int32_t result = unlinkat(parent, name, IO_ARG(int32_t, 2) ? AT_REMOVEDIR : 0) ? -errno : 0;

@@ -14,8 +14,8 @@ typedef struct io_grant {
     io_right right;
     char *text;  // as it was given
     char *path;  // IO_READ, IO_WRITE: the folder, absolute and without links
-    char *asked; // the same as it was asked for, absolute
-    char *file;  // the one file in it that is allowed; NULL: all
+    char *asked; // what was asked for, absolute; links are links
+    char *file;  // the one file in `path` that is allowed; NULL: all
     int folder;  // descriptor of `path`
     struct io_grant *next;
 } io_grant;
@@ -34,6 +34,7 @@ typedef struct io_handle {
     int32_t timeout_ms[2]; // of reads, of writes; -1: none
     io_stream *stream;     // NULL until it is used as one
     bool is_plain;         // rings do not help with it; atomic
+    bool is_at_once;       // IO_NONBLOCK: who would wait gets -EAGAIN
 } io_handle;
 
 enum { IO_HANDLES = 1024, IO_MOST_BYTES = 1 << 30, IO_PATH = 4096, IO_SLICE_MS = 50 };
@@ -59,20 +60,32 @@ bool io_may(io_state *s, io_right right, const char *text); // NET: "host:port";
 void io_refuse(io_state *s, const char *format, ...) PRINTF_LIKE(2, 3);
 
 // --- path.c
-// A descriptor of the folder that allows a path, and the rest of the path behind it.
+enum { IO_READS = 1u << IO_READ, IO_WRITES = 1u << IO_WRITE, IO_READS_AND_WRITES = 3 }; // rights
+// A path, and the permissions that name it. Several may: what one of them allows is allowed.
 typedef struct io_place {
-    int folder;
-    const char *rest; // in `whole`
+    const io_grant *grants;
+    unsigned rights;
+    uint32_t tried;   // permissions, or pairs of them
+    int folder;       // of the one that is tried now
+    bool is_file;     // it is for one file
+    const char *rest; // of the path in the folder
     char whole[2 * IO_PATH];
 } io_place;
-// With all `rights` (bits). False: refused.
-bool io_find_folder(io_state *s, const char *path, unsigned rights, io_place *out);
+// The path as an absolute one, without double slashes and '.': 0, -ENAMETOOLONG, -errno.
+int io_absolute(const char *path, char *out, size_t size);
+// With all `rights`: 0. -EACCES: refused; -errno.
+int io_find(io_state *s, const char *path, unsigned rights, io_place *out);
+// The two ends of a rename. What may be read at the new one must be readable at the old one: else a
+// right to write would be one to read.
+int io_find_both(io_state *s, const char *from, const char *to, io_place *here, io_place *there);
+// Opens what was found: -EXDEV: a link leads out of what is allowed; -errno.
+int io_open_place(io_state *s, io_place *p, int flags, uint32_t mode);
+// The folder that holds the last part of the path, and that part, in `p`. -errno on failure.
+int io_open_parent(io_state *s, io_place *p, const char **name);
 // Opens beneath the folder: no `..`, no link out of it. -errno on failure.
 int io_open_beneath(int folder, const char *rest, int flags, uint32_t mode);
 // The same without openat2: every part by itself, no link followed. -1 and errno on failure.
 int io_open_by_parts(int folder, const char *rest, int flags, uint32_t mode);
-// The folder that holds the last part of the path, and that part. -errno on failure.
-int io_open_parent(int folder, const char *rest, const char **name);
 
 // --- handles.c
 int32_t io_add(io_state *s, io_kind kind, int fd, void *dir); // a new handle, or -errno (fd closed)
@@ -112,6 +125,8 @@ void io_stream_free(io_stream *s);
     } while (0)
 // A counted text of a call as a C string in `out`; false: too long, empty or with a zero inside.
 bool io_text(const kiln_host_call *call, uint32_t index, int64_t len, char *out, size_t size);
+// A path in arguments `index` and `index + 1`: 0, or -errno.
+int io_path(const kiln_host_call *call, uint32_t index, char out[IO_PATH]);
 // Bytes of a counted parameter; -1: impossible.
 int64_t io_bytes(int64_t n);
 

@@ -39,6 +39,16 @@ bool io_text(const kiln_host_call *call, uint32_t index, int64_t len, char *out,
     return true;
 }
 
+int io_path(const kiln_host_call *call, uint32_t index, char out[IO_PATH])
+{
+    int64_t len = IO_ARG(int64_t, index + 1);
+    if (len < 1 || !call->args[index])
+        return -ENOENT;
+    if (len >= IO_PATH)
+        return -ENAMETOOLONG;
+    return io_text(call, index, len, out, IO_PATH) ? 0 : -ENOENT; // a zero inside
+}
+
 int64_t io_bytes(int64_t n)
 {
     return n < 0 || n > IO_MOST_BYTES ? -1 : n;

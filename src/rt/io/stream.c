@@ -84,6 +84,8 @@ static int fill(user *u, int32_t number)
     io_stream *t = u->stream;
     if (t->first < t->last)
         return 1;
+    if (t->flags & AT_END) // until fseek, ungetc or clearerr forgets it
+        return 0;
     t->first = t->last = BACK;
     int64_t got = io_read_bytes(u->state, number, t->bytes + BACK, AHEAD);
     if (got == 0)
@@ -233,8 +235,12 @@ void service_place(void *state, const kiln_host_call *call)
 void service_flags(void *state, const kiln_host_call *call)
 {
     user u;
-    io_print_lines(state, IO_ARG(int32_t, 0)); // fflush asks for the flags
-    int result = hold(state, IO_ARG(int32_t, 0), &u);
+    io_state *s = state;
+    int32_t number = IO_ARG(int32_t, 0);
+    io_print_lines(s, number); // fflush asks for the flags
+    if (number == 1 || number == 2)
+        context_print_out(s->k);
+    int result = hold(s, number, &u);
     if (result)
         IO_RETURN(int32_t, result);
     result = u.stream->flags;
@@ -249,17 +255,16 @@ void service_rename(void *state, const kiln_host_call *call)
     char from[IO_PATH], to[IO_PATH];
     const char *old_name, *new_name;
     io_place here, there;
-    if (!io_text(call, 0, IO_ARG(int64_t, 1), from, sizeof from) ||
-        !io_text(call, 2, IO_ARG(int64_t, 3), to, sizeof to))
-        IO_RETURN(int32_t, -ENOENT);
-    if (!io_find_folder(state, from, 1u << IO_WRITE, &here) ||
-        !io_find_folder(state, to, 1u << IO_WRITE, &there))
-        IO_RETURN(int32_t, -EACCES);
-    int old_parent = io_open_parent(here.folder, here.rest, &old_name);
+    int32_t result = io_path(call, 0, from);
+    result = result ? result : io_path(call, 2, to);
+    result = result ? result : io_find_both(state, from, to, &here, &there);
+    if (result)
+        IO_RETURN(int32_t, result);
+    int old_parent = io_open_parent(state, &here, &old_name);
     if (old_parent < 0)
         IO_RETURN(int32_t, old_parent);
-    int new_parent = io_open_parent(there.folder, there.rest, &new_name);
-    int32_t result = new_parent;
+    int new_parent = io_open_parent(state, &there, &new_name);
+    result = new_parent;
     if (new_parent >= 0) {
         result = renameat(old_parent, old_name, new_parent, new_name) ? -errno : 0;
         close(new_parent);

@@ -4,7 +4,8 @@
 #include "ir/eval.h"
 #include "rt/rt.h"
 
-enum { ARG_NOTHING, ARG_BUFFER, ARG_SCALAR, ARG_STRUCT };
+// The last three were not made: the type is none that the function makes, or has other bytes.
+enum { ARG_NOTHING, ARG_BUFFER, ARG_SCALAR, ARG_STRUCT, ARG_NO_I64, ARG_NO_F64, ARG_NO_BITS };
 
 // --- making
 kiln_arg kiln_arg_buffer(const kiln_buffer *b)
@@ -53,8 +54,9 @@ static bool range_of_type(kiln_type type, int_range *out)
 kiln_arg kiln_arg_i64(kiln_type type, int64_t v)
 {
     int_range range;
-    bool fits = range_of_type(type, &range) &&
-                (type == KILN_U64 || (v >= range.lo && (v < 0 || (uint64_t)v <= range.hi)));
+    if (!range_of_type(type, &range))
+        return (kiln_arg){.kind = ARG_NO_I64, .type = type};
+    bool fits = type == KILN_U64 || (v >= range.lo && (v < 0 || (uint64_t)v <= range.hi));
     // Size 0: the number does not fit; the launch says so.
     return (kiln_arg){.kind = ARG_SCALAR,
                       .type = type,
@@ -64,12 +66,10 @@ kiln_arg kiln_arg_i64(kiln_type type, int64_t v)
 
 kiln_arg kiln_arg_bits(kiln_type type, const void *value, size_t size)
 {
-    kiln_arg arg = {.kind = ARG_SCALAR, .type = type};
-    // Size 0: not a scalar of that type; the launch says so.
-    if (value && size == kiln_type_size(type) && size <= sizeof arg.bits) {
-        arg.size = size;
-        memcpy(&arg.bits, value, size);
-    }
+    if (!value || !size || size != kiln_type_size(type))
+        return (kiln_arg){.kind = ARG_NO_BITS, .type = type, .pointer = value, .bits = size};
+    kiln_arg arg = {.kind = ARG_SCALAR, .type = type, .size = size};
+    memcpy(&arg.bits, value, size);
     return arg;
 }
 
@@ -84,7 +84,7 @@ kiln_arg kiln_arg_f64(kiln_type type, double v)
     else if (type >= KILN_F16 && type <= KILN_F8E5)
         arg.bits = ir_narrow((ir_type)(IR_F16 + (type - KILN_F16)), v);
     else
-        arg.size = 0;
+        arg = (kiln_arg){.kind = ARG_NO_F64, .type = type};
     return arg;
 }
 
@@ -142,6 +142,15 @@ static void describe_arg(const kiln_arg *arg, char *out, size_t size)
     }
     case ARG_SCALAR: snprintf(out, size, "%s %s number", article(type), type); break;
     case ARG_STRUCT: snprintf(out, size, "a struct of %zu bytes", arg->size); break;
+    case ARG_NO_I64: snprintf(out, size, "kiln_arg_i64 of %s, which is no integer", type); break;
+    case ARG_NO_F64: snprintf(out, size, "kiln_arg_f64 of %s, which is no float", type); break;
+    case ARG_NO_BITS:
+        if (arg->pointer)
+            snprintf(out, size, "kiln_arg_bits of %llu bytes for %s, which has %zu",
+                     (unsigned long long)arg->bits, type, kiln_type_size(arg->type));
+        else
+            snprintf(out, size, "kiln_arg_bits of NULL");
+        break;
     default: snprintf(out, size, "nothing"); break;
     }
 }

@@ -176,12 +176,8 @@ kiln_status kiln_buffer_retain(kiln_buffer *b)
 
 void kiln_buffer_free(kiln_buffer *b)
 {
-    if (!b)
+    if (!handle_can_free(HANDLE_BUFFER, b))
         return;
-    if (!handle_is(HANDLE_BUFFER, b)) {
-        error_bad_handle(HANDLE_BUFFER, b);
-        return;
-    }
     export_collect(b->k);
     if (--b->references)
         return;

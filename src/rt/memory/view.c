@@ -165,6 +165,13 @@ static void remove_axis(kiln_view *v, uint32_t axis)
     }
 }
 
+// A view without elements stays where it is: there may be nothing behind it in its buffer.
+static void move_first(kiln_view *v, uint64_t steps, int64_t stride)
+{
+    if (kiln_view_count(*v))
+        v->first += steps * (uint64_t)stride;
+}
+
 kiln_view kiln_view_slice(kiln_view v, uint32_t axis, int64_t start, int64_t stop, int64_t step)
 {
     if (!has_axis(&v, axis, "kiln_view_slice"))
@@ -190,8 +197,7 @@ kiln_view kiln_view_slice(kiln_view v, uint32_t axis, int64_t start, int64_t sto
     uint64_t way = step > 0 ? (stop > start ? (uint64_t)(stop - start) : 0)
                             : (start > stop ? (uint64_t)(start - stop) : 0);
     v.sizes[axis] = way / pace + (way % pace != 0);
-    if (v.sizes[axis])
-        v.first += (uint64_t)start * (uint64_t)v.strides[axis];
+    move_first(&v, (uint64_t)start, v.strides[axis]);
     // A step that is longer than the dimension is not used: one element has no next one.
     if (v.sizes[axis] > 1 && __builtin_mul_overflow(v.strides[axis], step, &v.strides[axis]))
         return fail(v, K7002, "kiln_view_slice: dimension %u has an impossible stride", axis);
@@ -205,7 +211,7 @@ kiln_view kiln_view_index(kiln_view v, uint32_t axis, uint64_t at)
     if (at >= v.sizes[axis])
         return fail(v, K7003, "kiln_view_index: element %llu of dimension %u, which has %llu",
                     (unsigned long long)at, axis, (unsigned long long)v.sizes[axis]);
-    v.first += at * (uint64_t)v.strides[axis];
+    move_first(&v, at, v.strides[axis]);
     remove_axis(&v, axis);
     return tidy(v);
 }
@@ -216,7 +222,7 @@ kiln_view kiln_view_flip(kiln_view v, uint32_t axis)
         return v;
     if (v.sizes[axis] < 2)
         return tidy(v);
-    v.first += (v.sizes[axis] - 1) * (uint64_t)v.strides[axis];
+    move_first(&v, v.sizes[axis] - 1, v.strides[axis]);
     v.strides[axis] = (int64_t)(0 - (uint64_t)v.strides[axis]);
     return tidy(v);
 }

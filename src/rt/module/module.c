@@ -143,12 +143,8 @@ void module_drop(kiln_module *m)
 
 void kiln_module_free(kiln_module *m)
 {
-    if (!m)
+    if (!handle_can_free(HANDLE_MODULE, m))
         return;
-    if (!handle_is(HANDLE_MODULE, m)) {
-        error_bad_handle(HANDLE_MODULE, m);
-        return;
-    }
     LIST_REMOVE(m->k->modules, m);
     module_drop(m);
 }
@@ -365,13 +361,9 @@ static kiln_status no_kernel(const kiln_module *m, const char *name)
 {
     const char *nearest = NULL;
     unsigned best = 4;
-    for (size_t k = 0; k < m->kernel_count; k++) {
-        unsigned distance = str_distance(str_of(name), str_of(m->kernels[k]->name), best);
-        if (distance < best) {
-            best = distance;
+    for (size_t k = 0; k < m->kernel_count; k++)
+        if (str_nearer(str_of(name), m->kernels[k]->name, &best))
             nearest = m->kernels[k]->name;
-        }
-    }
     if (nearest)
         return error_set(m->k, KILN_E_NOT_FOUND, K6006,
                          "there is no kernel '%s' in this module; did you mean '%s'?", name,

@@ -29,3 +29,14 @@ kernel block(1) void echo(i32 *out)
     out[2] = getchar();
     out[3] = fopen("/etc/hostname", "r") == NULL && errno == EACCES;
 }
+
+kernel block(1) void full(i32 *out)
+{
+    FILE *f = fopen("/dev/full", "w");
+    out[0] = f != NULL;
+    out[1] = fputs("text", f) < 0 && errno == ENOSPC;
+    out[2] = fprintf(f, "%d", 1) < 0;
+    out[3] = (i32)fwrite("text", 1, 4, f);
+    out[4] = ferror(f) != 0;
+    out[5] = fclose(f) + fclose(stdout);
+}

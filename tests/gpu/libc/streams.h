@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_RESULTS = 56 };
+enum { STREAM_RESULTS = 64 };
 
 // Lines of any length, and places that are kept.
 static inline void use_lines(int32_t *out)
@@ -37,6 +37,26 @@ static inline void use_lines(int32_t *out)
     out[n++] = fseeko(in, -3, SEEK_END) + (int32_t)getline(&line, &room, in);
     out[n++] = room > 700;
     free(line);
+    fclose(in);
+}
+
+// The end of a file is one until it is forgotten, also when the file grows; a file to append to is
+// at its end before anything is written.
+static inline void use_ends(int32_t *out)
+{
+    int32_t n = 0;
+    FILE *in = fopen("files/renamed.txt", "r"), *to = fopen("files/renamed.txt", "a");
+    if (!in || !to)
+        return;
+    out[n++] = (int32_t)ftell(to);
+    out[n++] = fseek(in, 0, SEEK_END);
+    out[n++] = fgetc(in);
+    out[n++] = fputc('g', to) + fclose(to);
+    out[n++] = fgetc(in);
+    clearerr(in);
+    out[n++] = fgetc(in);
+    out[n++] = fgetc(in);
+    out[n++] = ungetc('u', in) + fgetc(in) + feof(in);
     fclose(in);
 }
 
@@ -92,6 +112,7 @@ static inline void use_streams(int32_t *out)
     out[n++] = fopen("files/renamed.txt", "wx") == NULL && errno == EEXIST;
     out[n++] = remove("files/gone.txt");
     use_lines(out + n);
+    use_ends(out + 56);
 }
 
 #endif
