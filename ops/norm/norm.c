@@ -1,5 +1,6 @@
 // kiln_norm_forward and kiln_norm_backward: layer norm and root mean square norm of rows along an
 // axis. Backward is one launch for x (backward.c) and one for weight and bias (columns.c).
+#include "ops/launch.h"
 #include "ops/norm/host_short.h"
 
 #define AXES "ops/norm/axes.def"
@@ -89,9 +90,9 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
     op_set(&c.request, RMS, d->is_rms);
     op_set(&c.request, STATISTICS, has_columns);
     op_set(&c.request, ADD, d->dsum.buffer != NULL);
-    kiln_view statistics = has_columns ? d->workspace : d->dx; // not x, which may be read-only
-    statistics.type = KILN_F32;
-    op_rows_add(&c, kiln_arg_view(statistics));
+    // without statistics dx stands in their place, not x, which may be read-only
+    op_rows_add(&c, has_columns ? kiln_arg_view(d->workspace)
+                                : op_launch_view((kiln_view){0}, d->dx, KILN_F32));
     op_rows_add_f32(&c, 2, (double[]){d->eps, 1 / (double)c.rows.columns});
     status = op_rows_run(k, &c, d->stream);
     return status || !has_columns ? status : run_columns(k, d);
