@@ -85,8 +85,8 @@ static const char *geometry(threads *e, const ir_inst *i)
         return block[0] ? str_format(e->t.a, "%uu", block[i->imm]) : of_axis(e, d->block_size, i);
     case IR_GRIDDIM: return of_axis(e, d->grid_size, i);
     case IR_CLUSTER: return d->cluster[i->imm & 3];
-    case IR_LANE: return e->is_library ? "0u" : "(thread_rank() & 31)";
-    case IR_WARP: return "(thread_rank() >> 5)";
+    case IR_LANE: return e->is_library ? "0u" : "(rank & 31)";
+    case IR_WARP: return e->is_library ? "(thread_rank() >> 5)" : "(rank >> 5)";
     default: return "dynamic_bytes";
     }
 }

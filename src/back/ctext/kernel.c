@@ -97,6 +97,25 @@ void threads_emit_function(threads *e, const ir_func *f, arena *a, text *out)
     text_puts(out, "}\n");
 }
 
+// A lane's place in the block, and how many threads that has: of kernels that ask for them.
+static void emit_place(threads *e)
+{
+    const ir_func *f = e->t.f;
+    bool asks = false, shuffles = false;
+    for (ir_inst_id id = 1; id < f->insts.len; id++) {
+        uint16_t op = ir_at(f, id)->op;
+        asks |= op == IR_LANE || op == IR_WARP;
+        shuffles |= op == IR_SHUFFLE && e->has_lanes;
+    }
+    if (asks || shuffles)
+        ctext_put(&e->t, "const %s rank = thread_rank();", e->t.words->word);
+    if (shuffles && f->block[0])
+        ctext_put(&e->t, "const %s count = %uu;", e->t.words->word,
+                  f->block[0] * f->block[1] * f->block[2]);
+    else if (shuffles)
+        ctext_put(&e->t, "const %s count = thread_count();", e->t.words->word);
+}
+
 void threads_emit_kernel(threads *e, const ir_func *f, const char *what, arena *a, text *out)
 {
     start(e, f, a, out);
@@ -108,6 +127,7 @@ void threads_emit_kernel(threads *e, const ir_func *f, const char *what, arena *
     emit_frame(e);
     for (uint32_t k = 0; k < f->params.len; k++)
         emit_param(e, k);
+    emit_place(e);
     ctext_put(&e->t, "%s ticks = 0;", e->t.words->wide_word);
     ctext_put(&e->t, "ONE_BY_ONE();");
     if (e->is_together)

@@ -102,24 +102,61 @@ IN uint smax_u32(uint a, uint b) { return (int)a > (int)b ? a : b; }
 #define flt_ordered(a, b) flt_f32(a, b)
 #define fle_ordered(a, b) fle_f32(a, b)
 #endif
-IN ulong smin_u64(ulong a, ulong b) { return (long)a < (long)b ? a : b; }
-IN ulong smax_u64(ulong a, ulong b) { return (long)a > (long)b ? a : b; }
+// What is asked for often is a macro, and its operands are evaluated more than once: they are names and literals. Without optimisation a
+// function costs its compiler a copy of each operand, and the assembler a store and a load of it.
+#define add_u32(a, b) ((a) + (b))
+#define add_u64(a, b) ((a) + (b))
+#define sub_u32(a, b) ((a) - (b))
+#define sub_u64(a, b) ((a) - (b))
+#define mul_u32(a, b) ((a) * (b))
+#define mul_u64(a, b) ((a) * (b))
+#define and_u32(a, b) ((a) & (b))
+#define and_u64(a, b) ((a) & (b))
+#define or_u32(a, b) ((a) | (b))
+#define or_u64(a, b) ((a) | (b))
+#define xor_u32(a, b) ((a) ^ (b))
+#define xor_u64(a, b) ((a) ^ (b))
+#define shl_u32(a, n) ((a) << ((n) & 31))
+#define shl_u64(a, n) ((a) << ((n) & 63))
+#define lshr_u32(a, n) ((a) >> ((n) & 31))
+#define lshr_u64(a, n) ((a) >> ((n) & 63))
+#define ashr_u32(a, n) ((uint)((int)(a) >> ((n) & 31)))
+#define ashr_u64(a, n) ((ulong)((long)(a) >> ((n) & 63)))
+#define udiv_u32(a, b) ((b) ? (a) / (b) : 0)
+#define udiv_u64(a, b) ((b) ? (a) / (b) : 0)
+#define urem_u32(a, b) ((b) ? (a) % (b) : (a))
+#define urem_u64(a, b) ((b) ? (a) % (b) : (a))
+#define umin_u32(a, b) ((a) < (b) ? (a) : (b))
+#define umin_u64(a, b) ((a) < (b) ? (a) : (b))
+#define umax_u32(a, b) ((a) > (b) ? (a) : (b))
+#define umax_u64(a, b) ((a) > (b) ? (a) : (b))
+#define umulhi_u32(a, b) mul_hi(a, b)
+#define umulhi_u64(a, b) mul_hi(a, b)
+#define smulhi_u32(a, b) ((uint)mul_hi((int)(a), (int)(b)))
+#define smulhi_u64(a, b) ((ulong)mul_hi((long)(a), (long)(b)))
+#define ieq_u32(a, b) ((uint)((a) == (b)))
+#define ieq_u64(a, b) ((uint)((a) == (b)))
+#define ine_u32(a, b) ((uint)((a) != (b)))
+#define ine_u64(a, b) ((uint)((a) != (b)))
+#define ult_u32(a, b) ((uint)((a) < (b)))
+#define ult_u64(a, b) ((uint)((a) < (b)))
+#define ule_u32(a, b) ((uint)((a) <= (b)))
+#define ule_u64(a, b) ((uint)((a) <= (b)))
+#define slt_u32(a, b) ((uint)((int)(a) < (int)(b)))
+#define slt_u64(a, b) ((uint)((long)(a) < (long)(b)))
+#define sle_u32(a, b) ((uint)((int)(a) <= (int)(b)))
+#define sle_u64(a, b) ((uint)((long)(a) <= (long)(b)))
+#define popc_u32(a) popcount(a)
+#define popc_u64(a) popcount(a)
+#define clz_u32(a) ((a) ? clz(a) : 32)
+#define clz_u64(a) ((a) ? clz(a) : 64)
+#define smin_u64(a, b) ((long)(a) < (long)(b) ? (a) : (b))
+#define smax_u64(a, b) ((long)(a) > (long)(b) ? (a) : (b))
 #define S(t, u, s, w) \
-    IN u add_##t(u a, u b) { return a + b; } IN u sub_##t(u a, u b) { return a - b; } IN u mul_##t(u a, u b) { return a * b; } \
-    IN u and_##t(u a, u b) { return a & b; } IN u or_##t(u a, u b) { return a | b; } IN u xor_##t(u a, u b) { return a ^ b; } \
     IN u sdiv_##t(u a, u b) { return !b ? 0 : b == (u)-1 ? 0 - a : (u)((s)a / (s)b); } \
     IN u srem_##t(u a, u b) { return !b ? a : b == (u)-1 ? 0 : (u)((s)a % (s)b); } \
-    IN u udiv_##t(u a, u b) { return b ? a / b : 0; } IN u urem_##t(u a, u b) { return b ? a % b : a; } \
-    IN u shl_##t(u a, uint n) { return a << (n & (w - 1)); } IN u lshr_##t(u a, uint n) { return a >> (n & (w - 1)); } \
-    IN u ashr_##t(u a, uint n) { return (u)((s)a >> (n & (w - 1))); } \
-    IN u umin_##t(u a, u b) { return a < b ? a : b; } IN u umax_##t(u a, u b) { return a > b ? a : b; } \
     IN u fshl_##t(u a, u b, uint n) { n &= w - 1; return n ? a << n | b >> (w - n) : a; } \
-    IN u popc_##t(u a) { return popcount(a); } IN u clz_##t(u a) { return a ? clz(a) : w; } \
-    IN u ctz_##t(u a) { return a ? popcount((u)((a & (0 - a)) - 1)) : w; } \
-    IN u umulhi_##t(u a, u b) { return mul_hi(a, b); } IN u smulhi_##t(u a, u b) { return (u)mul_hi((s)a, (s)b); } \
-    IN uint ieq_##t(u a, u b) { return a == b; } IN uint ine_##t(u a, u b) { return a != b; } \
-    IN uint slt_##t(u a, u b) { return (s)a < (s)b; } IN uint sle_##t(u a, u b) { return (s)a <= (s)b; } \
-    IN uint ult_##t(u a, u b) { return a < b; } IN uint ule_##t(u a, u b) { return a <= b; }
+    IN u ctz_##t(u a) { return a ? popcount((u)((a & (0 - a)) - 1)) : w; }
 SCALARS(S)
 #undef S
 IN uint brev_u32(uint a)
@@ -156,25 +193,48 @@ IN uint dp4a_u_u32(uint a, uint b, uint c)
 
 // --- floats
 #ifdef KILN_EXACT
-IN float fdiv_f32(float a, float b) { return a / b; }
-IN float fsqrt_f32(float a) { return sqrt(a); }
+#define fdiv_f32(a, b) ((a) / (b))
+#define fsqrt_f32(a) sqrt(a)
 #else // a double has more than twice a float's digits: rounding again changes nothing
 IN float fdiv_f32(float a, float b) { return (float)((double)a / (double)b); }
 IN float fsqrt_f32(float a) { return (float)sqrt((double)a); }
 #endif
-IN double fdiv_f64(double a, double b) { return a / b; }
-IN double fsqrt_f64(double a) { return sqrt(a); }
+#define fdiv_f64(a, b) ((a) / (b))
+#define fsqrt_f64(a) sqrt(a)
 #define FLOATS(X) X(f32, float, bits_f32, f32_bits, 0x80000000u, 8388608.0f) X(f64, double, bits_f64, f64_bits, 0x8000000000000000ul, 4503599627370496.0)
 // whole: from here on every number is whole. PoCL 3.1 folds rint of a constant of 2^63 and more to an endless kernel.
+#define fadd_f32(a, b) ((a) + (b))
+#define fadd_f64(a, b) ((a) + (b))
+#define fsub_f32(a, b) ((a) - (b))
+#define fsub_f64(a, b) ((a) - (b))
+#define fmul_f32(a, b) ((a) * (b))
+#define fmul_f64(a, b) ((a) * (b))
+#define ffma_f32(a, b, c) fma(a, b, c)
+#define ffma_f64(a, b, c) fma(a, b, c)
+#define fneg_f32(a) f32_bits(bits_f32(a) ^ 0x80000000u)
+#define fneg_f64(a) f64_bits(bits_f64(a) ^ 0x8000000000000000ul)
+#define fabs_f32(a) f32_bits(bits_f32(a) & ~0x80000000u)
+#define fabs_f64(a) f64_bits(bits_f64(a) & ~0x8000000000000000ul)
+#define fcopysign_f32(a, b) f32_bits((bits_f32(a) & ~0x80000000u) | (bits_f32(b) & 0x80000000u))
+#define fcopysign_f64(a, b) f64_bits((bits_f64(a) & ~0x8000000000000000ul) | (bits_f64(b) & 0x8000000000000000ul))
+#define ffloor_f32(a) floor(a)
+#define ffloor_f64(a) floor(a)
+#define fceil_f32(a) ceil(a)
+#define fceil_f64(a) ceil(a)
+#define ftrunc_f32(a) trunc(a)
+#define ftrunc_f64(a) trunc(a)
+#define feq_f32(a, b) ((uint)((a) == (b)))
+#define feq_f64(a, b) ((uint)((a) == (b)))
+#define fne_f32(a, b) ((uint)((a) != (b)))
+#define fne_f64(a, b) ((uint)((a) != (b)))
+#define flt_f32(a, b) ((uint)((a) < (b)))
+#define flt_f64(a, b) ((uint)((a) < (b)))
+#define fle_f32(a, b) ((uint)((a) <= (b)))
+#define fle_f64(a, b) ((uint)((a) <= (b)))
 #define S(t, T, to, of, sign, whole) \
-    IN T fadd_##t(T a, T b) { return a + b; } IN T fsub_##t(T a, T b) { return a - b; } IN T fmul_##t(T a, T b) { return a * b; } \
-    IN T ffma_##t(T a, T b, T c) { return fma(a, b, c); } IN T fneg_##t(T a) { return of(to(a) ^ sign); } IN T fabs_##t(T a) { return of(to(a) & ~sign); } \
-    IN T fcopysign_##t(T a, T b) { return of((to(a) & ~sign) | (to(b) & sign)); } \
     IN T fmin_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) | to(b)) : a < b ? a : b; } \
     IN T fmax_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) & to(b)) : a > b ? a : b; } \
-    IN T ffloor_##t(T a) { return floor(a); } IN T fceil_##t(T a) { return ceil(a); } IN T ftrunc_##t(T a) { return trunc(a); } \
-    IN T frint_##t(T a) { return of(to(a) & ~sign) >= whole ? a : rint(a); } IN uint feq_##t(T a, T b) { return a == b; } IN uint fne_##t(T a, T b) { return a != b; } \
-    IN uint flt_##t(T a, T b) { return a < b; } IN uint fle_##t(T a, T b) { return a <= b; }
+    IN T frint_##t(T a) { return of(to(a) & ~sign) >= whole ? a : rint(a); }
 FLOATS(S)
 #undef S
 #define fast_exp2_f32(a) native_exp2(a)
@@ -329,30 +389,26 @@ IN ulong at_cas8_p(m8 *p, ulong e, ulong v) { ulong old = *p; if (old == e) *p =
 // --- warps
 IN uint thread_rank(void) { return (uint)(get_local_id(0) + get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2))); }
 IN uint thread_count(void) { return (uint)(get_local_size(0) * get_local_size(1) * get_local_size(2)); }
-IN uint shuffle_from(uint kind, uint l, uint k, uint n) // the lane that lane l reads
-{
-    if (!n || n > 32 || (n & (n - 1)))
-        n = 32;
-    uint lo = l & ~(n - 1), hi = lo + n - 1;
-    if (kind == 0)
-        return lo | (k & (n - 1));
-    if (kind == 1)
-        return k <= l - lo ? l - k : l;
-    if (kind == 2)
-        return k <= hi - l ? l + k : l;
-    return (l ^ k) >= lo && (l ^ k) <= hi ? l ^ k : l;
-}
 #ifdef KILN_PTX
 IN uint shfl(uint v, uint from) { uint r; __asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, -1;" : "=r"(r) : "r"(v), "r"(from)); return r; }
-IN uint shuffle_32(uint kind, uint v, uint by, uint width)
+// The lane that lane l reads among n, which are a power of two; by kind of shuffle. Kernels know their thread's `rank` and the block's `count`.
+#define LANE_0(l, k, n) (((l) & ~((n) - 1)) | ((k) & ((n) - 1)))
+#define LANE_1(l, k, n) ((k) <= ((l) & ((n) - 1)) ? (l) - (k) : (l))
+#define LANE_2(l, k, n) ((k) < (n) - ((l) & ((n) - 1)) ? (l) + (k) : (l))
+#define LANE_3(l, k, n) ((k) < (n) ? (l) ^ (k) : (l))
+#define WIDTH(n) ((n) == 0 || (n) > 32 || ((n) & ((n) - 1)) ? 32u : (n))
+IN uint shuffle_u32(uint v, uint rank, uint count, uint from)
 {
-    uint rank = thread_rank(), lane = rank & 31, from = shuffle_from(kind, lane, by, width), r = shfl(v, from);
-    return (rank & ~31u) + from < thread_count() ? r : v;
+    uint r = shfl(v, from);
+    return (rank & ~31u) + from < count ? r : v;
 }
-IN ulong shuffle_64(uint kind, ulong v, uint by, uint width)
+IN ulong shuffle_u64(ulong v, uint rank, uint count, uint from)
 {
-    return (ulong)shuffle_32(kind, (uint)v, by, width) | (ulong)shuffle_32(kind, (uint)(v >> 32), by, width) << 32;
+    ulong r = (ulong)shfl((uint)v, from) | (ulong)shfl((uint)(v >> 32), from) << 32;
+    return (rank & ~31u) + from < count ? r : v;
 }
+#define shuffle_32(kind, v, by, width) shuffle_u32(v, rank, count, LANE_##kind(rank & 31, by, WIDTH(width)))
+#define shuffle_64(kind, v, by, width) shuffle_u64(v, rank, count, LANE_##kind(rank & 31, by, WIDTH(width)))
 IN uint ballot(uint x) { uint r; __asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, -1; }" : "=r"(r) : "r"(x)); return r; }
 IN uint active_lanes(void) { uint r; __asm__ volatile("activemask.b32 %0;" : "=r"(r)); return r; }
 IN uint match_32(uint v) { uint r; __asm__ volatile("match.any.sync.b32 %0, %1, -1;" : "=r"(r) : "r"(v)); return r; }
@@ -372,6 +428,19 @@ IN ulong time_now(uint kind)
 // Without warps of 32: all threads of the block come here together, those that take part say so in `act` (NULL flags: all do), and look into
 // each other's box. There are two rows of boxes, used in turns, so that one barrier will do: who writes into a row again has been at the
 // barrier of the other one since, and so has everybody who read from it.
+IN uint shuffle_from(uint kind, uint l, uint k, uint n) // the lane that lane l reads
+{
+    if (!n || n > 32 || (n & (n - 1)))
+        n = 32;
+    uint lo = l & ~(n - 1), hi = lo + n - 1;
+    if (kind == 0)
+        return lo | (k & (n - 1));
+    if (kind == 1)
+        return k <= l - lo ? l - k : l;
+    if (kind == 2)
+        return k <= hi - l ? l + k : l;
+    return (l ^ k) >= lo && (l ^ k) <= hi ? l ^ k : l;
+}
 IN uint takes_part(__local ulong *box, __local uchar *flag, ulong v, uint act)
 {
     uint rank = thread_rank();
