@@ -5,7 +5,7 @@
 //               [--seed N]
 //               [--batch N] [--jobs N] [--shrink SECONDS] [--most FINDINGS]
 //               [--validate N] [--judges LIST] [--keep FOLDER] [--work FOLDER] [--json FILE]
-//               [--resume] [--print] [--times]
+//               [--late SECONDS] [--resume] [--print] [--times]
 //
 // The profiles (profile.c) take turns, a batch each; every job works on batches of its own. A
 // profile may have smaller batches than the others (simt:20) and several turns (mixed*5), because
@@ -45,12 +45,11 @@ enum {
     MAX_JUDGES = 16,
     MAX_JOBS = 256,
     WRITE_SECONDS = 10,
-    GRACE_SECONDS = 10,
-    LATE_SECONDS = 60
+    GRACE_SECONDS = 10
 };
 
 static struct options {
-    unsigned seconds, count, batch, jobs, shrink, most, validate;
+    unsigned seconds, count, batch, jobs, shrink, most, validate, late;
     unsigned long long seed;
     const char *keep, *work, *json, *devices, *profiles, *judges;
     bool print, resume, times;
@@ -58,6 +57,7 @@ static struct options {
              .shrink = 120,
              .most = 20,
              .validate = 20,
+             .late = 60,
              .keep = "tests/run/found",
              .work = "build/fuzz",
              .devices = "interp,x86,x86/exits,cpu%200",
@@ -78,6 +78,9 @@ static struct shared {
     atomic_ullong milliseconds[MAX_PROFILES];
     atomic_bool missing[MAX_PROFILES], stop;
     fuzz_times times;
+    atomic_int found_count; // places taken in `found`; is_found: written, too
+    fuzz_finding found[FUZZ_MAX_FINDINGS];
+    atomic_bool is_found[FUZZ_MAX_FINDINGS];
 } * shared;
 static time_t start;
 static pid_t jobs[MAX_JOBS];
@@ -113,6 +116,23 @@ static void keep(const fuzz_profile *p, unsigned long long seed, const char *tex
     fprintf(stderr, "  kept as %s\n", path);
 }
 
+// For the file of results: what is told on the terminal alone is lost with it.
+static void note(const fuzz_profile *p, unsigned long long seed, const char *way, const char *kind,
+                 const char *why)
+{
+    int n = atomic_fetch_add(&shared->found_count, 1);
+    if (n >= FUZZ_MAX_FINDINGS)
+        return;
+    fuzz_finding *f = &shared->found[n];
+    f->seed = seed;
+    snprintf(f->profile, sizeof f->profile, "%s", p->name);
+    snprintf(f->build, sizeof f->build, "%.31s", embed_build_id);
+    snprintf(f->way, sizeof f->way, "%.31s", way);
+    snprintf(f->kind, sizeof f->kind, "%s", kind);
+    snprintf(f->why, sizeof f->why, "%.*s", (int)strcspn(why, "\n"), why);
+    shared->is_found[n] = true;
+}
+
 static void report(const fuzz_setup *setup, const fuzz_profile *p, unsigned long long seed,
                    const char *program, const fuzz_verdict *v)
 {
@@ -121,6 +141,7 @@ static void report(const fuzz_setup *setup, const fuzz_profile *p, unsigned long
     fprintf(stderr, "profile %s, seed %llu: %s: %s: %s (judge: %s)\n", p->name, seed, way,
             fuzz_kind_name(v->kind), v->why, setup->host);
     char *text = fuzz_file(p->prelude, one, 1);
+    note(p, seed, way, fuzz_kind_name(v->kind), v->why);
     keep(p, seed, text ? text : program, way, v); // as it is: who makes it smaller may be stopped
     char *small = v->kind != FUZZ_NO_HOST && text && options.shrink
                       ? shrink(setup, text, v, options.shrink)
@@ -168,10 +189,13 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
                     "host's compiler refuses them (%s/host.log)\n",
                     p->name, seed, seed + count - 1, setup->work);
         bad += !is_cut;
+        if (!is_cut)
+            note(p, seed, "host", "not judged", "a whole file");
     } else {
         is_judged = true;
         for (unsigned i = 0; i < count; i++)
-            if (is_allowed(p, &verdicts[i])) {
+            if (is_allowed(p, &verdicts[i]) ||
+                (verdicts[i].kind == FUZZ_FINE && !verdicts[i].ran)) {
                 atomic_fetch_add(&shared->refused[which], 1);
             } else if (verdicts[i].kind != FUZZ_FINE) {
                 bad++;
@@ -272,6 +296,9 @@ static bool write_results(void)
         strftime(row.date, sizeof row.date, "%Y-%m-%d", gmtime(&now));
         ok &= fuzz_results_add(&all, &row);
     }
+    for (int i = 0; i < shared->found_count && i < FUZZ_MAX_FINDINGS; i++)
+        if (shared->is_found[i])
+            fuzz_results_add_finding(&all, &shared->found[i]);
     ok &= fuzz_results_write(options.json, &all);
     if (!ok)
         fprintf(stderr, "cannot write %s\n", options.json);
@@ -285,8 +312,9 @@ static void print_times(void)
     fuzz_add_devices(&setup, options.devices);
     printf("seconds of all jobs: host %.1f\n", (double)t->host / 1e3);
     for (int w = 0; w < setup.way_count; w++)
-        printf("  %-24s open %.1f, compile %.1f, run %.1f\n", setup.ways[w].name,
-               (double)t->open[w] / 1e3, (double)t->compile[w] / 1e3, (double)t->run[w] / 1e3);
+        printf("  %-24s open %.1f, compile %.1f, run %.1f; %llu kernels\n", setup.ways[w].name,
+               (double)t->open[w] / 1e3, (double)t->compile[w] / 1e3, (double)t->run[w] / 1e3,
+               (unsigned long long)t->ran[w]);
 }
 
 static void ask_to_stop(int signal_number)
@@ -328,7 +356,7 @@ static bool wait_for_jobs(void)
                 fprintf(stderr, "%ld s: %u programs, %u findings\n", (long)(time(NULL) - start),
                         shared->done, shared->findings);
             if ((unsigned long)(time(NULL) - start) >=
-                (unsigned long)options.seconds + LATE_SECONDS)
+                (unsigned long)options.seconds + options.late)
                 shared->stop = true;
             asked = asked || !shared->stop ? asked : time(NULL);
             if (asked && time(NULL) - asked >= GRACE_SECONDS)
@@ -400,7 +428,8 @@ static void mix_turns(void)
 static bool choose_profiles(void)
 {
     for (const fuzz_profile *p = fuzz_profiles; p->name && !options.profiles; p++)
-        add_profile(p->name);
+        if (!p->is_short)
+            add_profile(p->name);
     for (const char *at = options.profiles ? options.profiles : ""; *at;) {
         char text[64];
         size_t len = strcspn(at, ",");
@@ -457,7 +486,7 @@ static bool read_options(int argc, char **argv)
                 {"--validate", &options.validate, NULL}, {"--keep", NULL, &options.keep},
                 {"--work", NULL, &options.work},         {"--json", NULL, &options.json},
                 {"--devices", NULL, &options.devices},   {"--profile", NULL, &options.profiles},
-                {"--judges", NULL, &options.judges}};
+                {"--judges", NULL, &options.judges},     {"--late", &options.late, NULL}};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;

@@ -660,7 +660,7 @@ static void signature(mem *m, const layout *l, const parameter *parameters, uint
     mem_write(m, "const i32 *in, u64 *outs, u32 p0, i32 p1)\n{\n");
 }
 
-bool gen_memory(uint64_t seed, unsigned number, FILE *out)
+static bool memory(uint64_t seed, unsigned number, FILE *out, uint32_t least, uint32_t range)
 {
     static mem state;
     mem *m = &state;
@@ -733,7 +733,7 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
     mem_new_array(m);
     if (mem_chance(m, 60))
         mem_new_array(m);
-    m->g.budget = 8 + mem_below(m, 20);
+    m->g.budget = least + mem_below(m, range);
     while (m->g.budget) {
         statement(m, 3, false);
         if (has_shared && mem_chance(m, 20))
@@ -745,4 +745,14 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
     results(m);
     mem_write(m, "}\n\n");
     return true;
+}
+
+bool gen_memory(uint64_t seed, unsigned number, FILE *out)
+{
+    return memory(seed, number, out, 8, 20);
+}
+
+bool gen_memory_short(uint64_t seed, unsigned number, FILE *out)
+{
+    return memory(seed, number, out, 3, 6);
 }

@@ -712,7 +712,7 @@ static void results(gen *g)
     }
 }
 
-bool gen_mixed(uint64_t seed, unsigned number, FILE *out)
+static bool mixed(uint64_t seed, unsigned number, FILE *out, uint32_t least, uint32_t range)
 {
     static const uint32_t blocks[] = {32, 64, 40, 33, 16, 96, 7};
     gen state = {.out = out,
@@ -772,10 +772,20 @@ bool gen_mixed(uint64_t seed, unsigned number, FILE *out)
     gen_line(g);
     gen_write(g, "f32 v%u = a3[id & 63];\n", g->next_name);
     gen_declare(g, GT_F32, 0);
-    g->budget = 6 + gen_below(g, 20);
+    g->budget = least + gen_below(g, range);
     while (g->budget)
         uniform(g, 2);
     results(g);
     gen_write(g, "}\n\n");
     return true;
+}
+
+bool gen_mixed(uint64_t seed, unsigned number, FILE *out)
+{
+    return mixed(seed, number, out, 6, 20);
+}
+
+bool gen_mixed_short(uint64_t seed, unsigned number, FILE *out)
+{
+    return mixed(seed, number, out, 2, 5);
 }

@@ -1,7 +1,7 @@
 // Judges random kernels: a file of them is one run of the host's compiler, one child process and
 // one module for each way to run them. The child tells where it is in shared memory. When it dies
-// there, the kernel is named, and another child goes on behind it; a module that kills the
-// compiler, or that it refuses, is compiled again kernel by kernel. Start reading at fuzz_judge.
+// there, the kernel is named, and another child goes on behind it; a module that kills the compiler
+// is compiled again kernel by kernel, one that it refuses in halves. Start reading at fuzz_judge.
 #include "fuzz/judge.h"
 
 #include "host/corpus.h"
@@ -259,47 +259,66 @@ static kiln *open_device(batch *b, const fuzz_way *way)
     return k;
 }
 
-static void run_way(batch *b, int way)
+// A file that is refused is halved until what is refused is alone: the others are compiled
+// together.
+static void run_range(kiln *k, batch *b, int way, int first, int end)
 {
-    kiln_module *m = NULL;
-    bool any = false;
-    for (int i = 0; i < b->count; i++) {
-        b->chosen[i] = takes_part(b, way, i) && i >= b->at->resume ? b->programs[i] : NULL;
-        any |= b->chosen[i] != NULL;
-    }
-    if (!any)
+    int count = 0, last = first;
+    for (int i = first; i < end; i++)
+        if (b->chosen[i]) {
+            count++;
+            last = i;
+        }
+    if (!count)
         return;
     fuzz_times *times = b->setup->times;
     unsigned long long began = now_ms();
-    kiln *k = open_device(b, &b->setup->ways[way]);
-    add_time(&times->open[way], &began);
-    b->at->kernel = -1;
-    if (!b->at->alone) {
+    kiln_module *m = NULL;
+    b->at->kernel = count == 1 ? last : -1;
+    b->at->resume = first;
+    if (count == 1 || !b->at->alone) {
+        b->at->compiles = true;
         limit_time(MODULE_SECONDS);
-        m = compile(k, b, way, b->chosen, b->count);
-        b->at->alone = !m;
+        m = compile(k, b, way, b->chosen + first, end - first);
+        b->at->compiles = false;
     }
     add_time(&times->compile[way], &began);
-    for (int i = 0; i < b->count; i++) {
+    if (!m && count > 1) {
+        int middle = first + (end - first) / 2;
+        run_range(k, b, way, first, middle);
+        run_range(k, b, way, middle, end);
+        return;
+    }
+    if (!m && !device_lacks_it(kiln_last_error(k)->text))
+        tell(b, last, FUZZ_REFUSED, first_error(kiln_last_error(k)->text));
+    for (int i = first; i < end && m; i++) {
         if (!b->chosen[i])
             continue;
         b->at->kernel = i;
-        if (b->at->alone) {
-            kiln_module_free(m);
-            b->at->compiles = true;
-            limit_time(MODULE_SECONDS);
-            m = compile(k, b, way, &b->chosen[i], 1);
-            b->at->compiles = false;
-        }
         limit_time(launch_compiles(&b->setup->ways[way]) ? MODULE_SECONDS : KERNEL_SECONDS);
-        if (m)
-            run_one(k, m, b, i);
-        else if (!device_lacks_it(kiln_last_error(k)->text))
-            tell(b, i, FUZZ_REFUSED, first_error(kiln_last_error(k)->text));
+        run_one(k, m, b, i);
+        b->at->verdicts[i].ran++;
+        atomic_fetch_add(&times->ran[way], 1);
     }
     limit_time(0);
     kiln_module_free(m);
     add_time(&times->run[way], &began);
+}
+
+static void run_way(batch *b, int way)
+{
+    bool any = false;
+    int first = b->at->resume;
+    for (int i = 0; i < b->count; i++) {
+        b->chosen[i] = takes_part(b, way, i) && i >= first ? b->programs[i] : NULL;
+        any |= b->chosen[i] != NULL;
+    }
+    if (!any)
+        return;
+    unsigned long long began = now_ms();
+    kiln *k = open_device(b, &b->setup->ways[way]);
+    add_time(&b->setup->times->open[way], &began);
+    run_range(k, b, way, first, b->count);
 }
 
 static void run_host(batch *b, const char *so_path)

@@ -29,6 +29,7 @@ enum { FUZZ_MAX_WAYS = 16 };
 typedef struct fuzz_times {
     atomic_ullong host; // its compiler and its kernels
     atomic_ullong open[FUZZ_MAX_WAYS], compile[FUZZ_MAX_WAYS], run[FUZZ_MAX_WAYS];
+    atomic_ullong ran[FUZZ_MAX_WAYS]; // kernels
 } fuzz_times;
 
 typedef struct fuzz_setup {
@@ -45,6 +46,7 @@ typedef struct fuzz_setup {
 typedef struct fuzz_verdict {
     fuzz_kind kind;
     int way;
+    int ran;       // ways it ran; 0: no device has what it needs
     char why[500]; // for a wrong result of optimised code, with the pass that changed it
 } fuzz_verdict;
 

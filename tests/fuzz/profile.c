@@ -11,13 +11,17 @@ static const char open_prelude[] = "#include <kiln/kernel.h>\n\n#include \"open.
 
 const fuzz_profile fuzz_profiles[] = {
     {"mixed", "expressions, control flow and jumps, barriers and warp operations", open_prelude,
-     gen_mixed, 0, false},
-    {"memory", "loads and stores over few small arrays", open_prelude, gen_memory, 0, false},
+     gen_mixed, 0, false, false},
+    {"memory", "loads and stores over few small arrays", open_prelude, gen_memory, 0, false, false},
     {"call", "recursion, functions that stay functions, tables of pointers", open_prelude,
-     gen_calls, 0, false},
+     gen_calls, 0, false, false},
     {"simt", "all scalar types on lanes, against plain C over arrays of lanes", simt_prelude,
-     simt_write, 0, false},
-    {"csmith", "programs of Csmith (a Debian package)", csmith_prelude, csmith_write, 20, true},
+     simt_write, 0, false, false},
+    {"csmith", "programs of Csmith (a Debian package)", csmith_prelude, csmith_write, 20, true,
+     false},
+    {"mixed-short", "mixed with few statements", open_prelude, gen_mixed_short, 0, false, true},
+    {"memory-short", "memory with few statements", open_prelude, gen_memory_short, 0, false, true},
+    {"simt-short", "simt with few statements", simt_prelude, simt_write_short, 0, false, true},
     {0},
 };
 

@@ -17,6 +17,7 @@ typedef struct fuzz_profile {
     bool (*write)(uint64_t seed, unsigned number, FILE *out);
     unsigned batch;      // the most programs that a file may hold; 0: any number
     bool may_be_refused; // with an error of the kernel's own (not K9001): counted, no finding
+    bool is_short;       // another row's with fewer statements: takes turns only when it is named
 } fuzz_profile;
 
 extern const fuzz_profile fuzz_profiles[]; // ended by a NULL name

@@ -12,11 +12,15 @@
     ", \"last_seed\": " number ", \"kernels\": " number ", \"mismatches\": " number                \
     ", \"refused\": " number ", \"job_seconds\": " number ", \"date\": \"" text "\"}"
 
+#define FINDING(text, number, longer)                                                              \
+    "  {\"found\": \"" text "\", \"seed\": " number ", \"build\": \"" text "\", \"way\": \"" text  \
+    "\", \"kind\": \"" text "\", \"why\": \"" longer "\"}"
+
 bool fuzz_results_read(const char *path, fuzz_results *r)
 {
     char line[1024];
     bool is_ours = false;
-    r->count = 0;
+    r->count = r->finding_count = 0;
     FILE *in = fopen(path, "r");
     if (!in)
         return errno == ENOENT;
@@ -27,6 +31,10 @@ bool fuzz_results_read(const char *path, fuzz_results *r)
                    &row.first_seed, &row.last_seed, &row.kernels, &row.mismatches, &row.refused,
                    &row.job_seconds, row.date) == 11)
             r->rows[r->count++] = row;
+        fuzz_finding f = {0};
+        if (sscanf(line, FINDING("%31[^\"]", "%llu", "%255[^\"]"), f.profile, &f.seed, f.build,
+                   f.way, f.kind, f.why) == 6)
+            fuzz_results_add_finding(r, &f);
     }
     fclose(in);
     return is_ours;
@@ -57,6 +65,25 @@ bool fuzz_results_add(fuzz_results *r, const fuzz_row *row)
         return false;
     r->rows[r->count++] = *row;
     return true;
+}
+
+// What is read back with %[^"] has no quotation marks, and is not empty.
+static void make_plain(char *text)
+{
+    for (char *p = text; *p; p++)
+        if (*p == '"' || *p == '\\' || (unsigned char)*p < 32)
+            *p = '\'';
+    if (!*text)
+        strcpy(text, "-");
+}
+
+void fuzz_results_add_finding(fuzz_results *r, const fuzz_finding *f)
+{
+    if (r->finding_count == FUZZ_MAX_FINDINGS)
+        return;
+    fuzz_finding *to = &r->findings[r->finding_count++];
+    *to = *f;
+    make_plain(to->why);
 }
 
 unsigned long long fuzz_results_next(const fuzz_results *r)
@@ -100,6 +127,12 @@ bool fuzz_results_write(const char *path, const fuzz_results *r)
         fprintf(out, ROW("%s", "%llu") "%s\n", row->profile, row->build, row->devices, row->judges,
                 row->first_seed, row->last_seed, row->kernels, row->mismatches, row->refused,
                 row->job_seconds, row->date, i + 1 < r->count ? "," : "");
+    }
+    for (int i = 0; i < r->finding_count; i++) {
+        const fuzz_finding *f = &r->findings[i];
+        fprintf(out, "%s" FINDING("%s", "%llu", "%s") "%s\n", i ? "" : "],\n\"findings\": [\n",
+                f->profile, f->seed, f->build, f->way, f->kind, f->why,
+                i + 1 < r->finding_count ? "," : "");
     }
     fprintf(out, "]}\n");
     return fclose(out) == 0 && rename(other, path) == 0;

@@ -11,11 +11,19 @@ typedef struct fuzz_row {
     unsigned long long kernels, mismatches, refused, job_seconds;
 } fuzz_row;
 
-enum { FUZZ_MAX_ROWS = 256 };
+// A kernel that was not fine: enough to write it again.
+typedef struct fuzz_finding {
+    char profile[32], build[96], way[48], kind[32], why[256]; // way: device and level
+    unsigned long long seed;
+} fuzz_finding;
+
+enum { FUZZ_MAX_ROWS = 256, FUZZ_MAX_FINDINGS = 256 };
 
 typedef struct fuzz_results {
     fuzz_row rows[FUZZ_MAX_ROWS];
     int count;
+    fuzz_finding findings[FUZZ_MAX_FINDINGS];
+    int finding_count;        // those without room are only counted
     unsigned long long asked; // kernels that the campaign is to have; 0: no campaign
 } fuzz_results;
 
@@ -23,6 +31,7 @@ typedef struct fuzz_results {
 bool fuzz_results_read(const char *path, fuzz_results *r);
 // False: no room.
 bool fuzz_results_add(fuzz_results *r, const fuzz_row *row);
+void fuzz_results_add_finding(fuzz_results *r, const fuzz_finding *f);
 // The seed after the greatest one; 0 without rows.
 unsigned long long fuzz_results_next(const fuzz_results *r);
 unsigned long long fuzz_results_kernels(const fuzz_results *r);

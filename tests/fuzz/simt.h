@@ -12,5 +12,6 @@
 extern const char simt_prelude[];
 // Writes the kernel fuzz_NUMBER, the function oracle_NUMBER and their //! line.
 bool simt_write(uint64_t seed, unsigned number, FILE *out);
+bool simt_write_short(uint64_t seed, unsigned number, FILE *out); // with fewer statements
 
 #endif

@@ -658,12 +658,12 @@ static void helper(simt *g)
     g->helper_count++; // only now: no recursion
 }
 
-static void whole(simt *g)
+static void whole(simt *g, uint32_t most_helpers, uint32_t least, uint32_t range)
 {
     static const uint32_t sizes[] = {1, 5, 31, 32, 32, 33, 40, 64, 64, 96, 128, 128};
     g->threads = sizes[simt_below(g, 12)];
     g->grid = 1 + simt_below(g, 3);
-    uint32_t helpers = simt_below(g, 4);
+    uint32_t helpers = simt_below(g, most_helpers + 1);
     for (uint32_t i = 0; i < helpers; i++)
         helper(g);
     g->var_count = g->next_name = 0;
@@ -678,7 +678,7 @@ static void whole(simt *g)
                 g->number, g->threads, g->grid);
     g->indent = 1;
     declare(g);
-    items(g, 5 + (int)simt_below(g, 10), 2, true);
+    items(g, (int)(least + simt_below(g, range)), 2, true);
     if (simt_chance(g, 25)) {
         leave_early(g);
         items(g, 1 + (int)simt_below(g, 2), 0, true);
@@ -690,7 +690,7 @@ static void whole(simt *g)
     simt_oracle(g, "}\n}\n");
 }
 
-bool simt_write(uint64_t seed, unsigned number, FILE *out)
+static bool write_one(uint64_t seed, unsigned number, FILE *out, bool is_short)
 {
     simt g = {.random = seed * 0x9e3779b97f4a7c15u + 1, .number = number};
     char *kiln = NULL, *oracle = NULL;
@@ -698,8 +698,10 @@ bool simt_write(uint64_t seed, unsigned number, FILE *out)
     g.kiln = open_memstream(&kiln, &kiln_size);
     g.oracle = open_memstream(&oracle, &oracle_size);
     bool is_made = g.kiln && g.oracle;
-    if (is_made)
-        whole(&g);
+    if (is_made && is_short)
+        whole(&g, 1, 2, 3);
+    else if (is_made)
+        whole(&g, 3, 5, 10);
     is_made &= !g.kiln || fclose(g.kiln) == 0;
     is_made &= !g.oracle || fclose(g.oracle) == 0;
     if (is_made) {
@@ -714,4 +716,14 @@ bool simt_write(uint64_t seed, unsigned number, FILE *out)
     free(kiln);
     free(oracle);
     return is_made;
+}
+
+bool simt_write(uint64_t seed, unsigned number, FILE *out)
+{
+    return write_one(seed, number, out, false);
+}
+
+bool simt_write_short(uint64_t seed, unsigned number, FILE *out)
+{
+    return write_one(seed, number, out, true);
 }
