@@ -224,7 +224,7 @@ gpu-build: all $(GPU_PROGRAMS) $(T)/ops $(T)/run_diff $(T)/corpus.so $(T)/fuzz_d
 gpu-test: gpu-build
 	@sh tests/gpu/run $(BUILD)
 # Random kernels on the GPU. make gpu-fuzz [SECONDS=60 | COUNT=n] [SEED=1] [FUZZ='--profile memory --json file …'] [KEEP=folder]
-# A campaign of several runs adds up in bench/results, each goes on where the one before ended: make gpu-fuzz SECONDS=600 FUZZ='--devices cuda --json bench/results/fuzz_cuda.json --resume'.
+# A campaign of several runs adds up in bench/results, each goes on where the one before ended: make gpu-fuzz ONLY=cuda SECONDS=600 FUZZ='--json bench/results/fuzz_cuda.json --resume' (ONLY=opencl: NVIDIA's OpenCL).
 gpu-fuzz: all $(T)/fuzz_diff
 	@KEEP='$(KEEP)' sh tests/fuzz/gpu $(BUILD) $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) $(FUZZ)
 # The same runtime on a driver that runs nothing
