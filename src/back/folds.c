@@ -60,6 +60,32 @@ bool folds_minus_zero(const ir_func *f, ir_ref r)
     return ir_const_bits(f, r, &bits) && (uint32_t)bits == 0x80000000u;
 }
 
+static bool is_float(const ir_func *f, ir_ref r, uint32_t single, uint64_t wide)
+{
+    uint64_t bits;
+    return ir_const_bits(f, r, &bits) &&
+           (ir_type_of(f, r) == IR_F64 ? bits == wide : (uint32_t)bits == single);
+}
+
+uint32_t folds_saturation(const ir_func *f, const ir_inst *i)
+{
+    if (i->op != IR_FMAX || (i->type != IR_F32 && i->type != IR_F64))
+        return 0;
+    for (uint32_t k = 0; k < 2; k++) {
+        ir_ref zero = ir_operand(f, i, k), x = ir_operand(f, i, 1 - k);
+        if (folds_minus_zero(f, zero))
+            return 2 - k;
+        ir_inst_id def = ir_def_of(f, x);
+        const ir_inst *least = ir_at(f, def);
+        if (!is_float(f, zero, 0, 0) || !def || least->op != IR_FMIN)
+            continue;
+        for (uint32_t n = 0; n < 2; n++)
+            if (is_float(f, ir_operand(f, least, n), 0x3f800000u, 0x3ff0000000000000u))
+                return 2 - k;
+    }
+    return 0;
+}
+
 bool folds_ordered(const ir_func *f, const ir_inst *i, bool is_plain)
 {
     uint64_t bits;

@@ -21,6 +21,9 @@ bool folds_negation(const ir_func *f, const uint8_t *known, ir_ref r);
 bool folds_xor(const ir_func *f, const uint8_t *known, const ir_inst *i);
 // -0.0 of f32 or f64; also a zero that is negated, which is a constant only after optimisation.
 bool folds_minus_zero(const ir_func *f, ir_ref r);
+// max(x, -0.0), and max(x, 0.0) where x is min(y, 1.0): taken for saturation, which gives +0.0, for
+// a NaN, too. 1 or 2: which operand x is; 0: it is none.
+uint32_t folds_saturation(const ir_func *f, const ir_inst *i);
 // c < x and c <= x with a constant c <= 0, and -x < c and -x <= c with a constant c >= 0: where x
 // is a magnitude or a square the assembler takes these for true, whether x is a NaN or not.
 bool folds_ordered(const ir_func *f, const ir_inst *i, bool is_plain);

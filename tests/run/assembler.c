@@ -321,3 +321,25 @@ kernel block(64) void clamped_zero(const u64 *x, u64 *out)
     o[2] = bits_f64(max(min(a, 1.0), -0.0));
     o[3] = bits_f64(min(max(a * 3.0, -0.0), 1.0));
 }
+
+// Between a zero and 1.0, in the order in which a NaN gives 1.0, and with the constant first.
+//! run saturated block=64 (u32[64]:bits, f32[64]:edge, u32[512], u64[256])
+kernel block(64) void saturated(const u32 *x, const f32 *edges, u32 *out, u64 *wide)
+{
+    f32 a = edges[thread_x()], b = odd_float(x[thread_x()]);
+    f64 c = a, d = b;
+    u32 *o = out + 8 * thread_x();
+    u64 *w = wide + 4 * thread_x();
+    o[0] = bits_f32(max(0.0f, min(1.0f, a)));
+    o[1] = bits_f32(max(min(a * b, 1.0f), 0.0f));
+    o[2] = bits_f32(-max(min(1.0f, -b), 0.0f));
+    o[3] = bits_f32(max(min(fabs(b), 1.0f), -0.0f));
+    o[4] = bits_f32(min(1.0f, max(-0.0f, a)));
+    o[5] = bits_f32(max(-0.0f, min(1.0f, a + b)));
+    o[6] = bits_f32(min(1.0f, max(0.0f, b)));
+    o[7] = (u8)(max(0.0f, min(1.0f, b)) * 255.0f);
+    w[0] = bits_f64(max(0.0, min(1.0, c)));
+    w[1] = bits_f64(max(min(c * d, 1.0), 0.0));
+    w[2] = bits_f64(min(1.0, max(-0.0, d)));
+    w[3] = bits_f64(max(-0.0, min(1.0, -d)));
+}

@@ -67,18 +67,21 @@ IN ulong add_rotated_u64(ulong a, ulong b) // the second shifts right
 IN float minus_zero(void) { float y; asm volatile("mov.f32 %0, 0f80000000;" : "=f"(y)); return y; }
 #define MINUS_ZERO minus_zero()
 IN float negated_f32(float x) { uint y; asm("xor.b32 %0, %1, -2147483648;" : "=r"(y) : "r"(bits_f32(x))); return f32_bits(y); }
-IN float above_minus_zero(float x)
-{
-    uint y;
-    asm("{ .reg .pred below; setp.ltu.f32 below, %1, 0f80000000; selp.b32 %0, -2147483648, %2, below; }" : "=r"(y) : "f"(x), "r"(bits_f32(x)));
-    return f32_bits(y);
-}
-IN double above_minus_zero_f64(double x)
-{
-    ulong y;
-    asm("{ .reg .pred below; setp.ltu.f64 below, %1, 0d8000000000000000; selp.b64 %0, %2, %3, below; }" : "=l"(y) : "d"(x), "l"(1ul << 63), "l"(bits_f64(x)));
-    return f64_bits(y);
-}
+// Taken for saturation otherwise; of two zeros +0.0 is the larger.
+#define ABOVE(name, less, zero, zero64) \
+    IN float name(float x) \
+    { \
+        uint y; \
+        asm("{ .reg .pred below; setp." less ".f32 below, %1, 0f80000000; selp.b32 %0, " zero ", %2, below; }" : "=r"(y) : "f"(x), "r"(bits_f32(x))); \
+        return f32_bits(y); \
+    } \
+    IN double name##_f64(double x) \
+    { \
+        ulong y; \
+        asm("{ .reg .pred below; setp." less ".f64 below, %1, 0d8000000000000000; selp.b64 %0, %2, %3, below; }" : "=l"(y) : "d"(x), "l"(zero64), "l"(bits_f64(x))); \
+        return f64_bits(y); \
+    }
+ABOVE(above_minus_zero, "ltu", "-2147483648", 1ul << 63) ABOVE(above_zero, "leu", "0", 0ul)
 #define ORDERED(op, ptx) IN uint op##_ordered(float a, float b) { uint y; \
     asm("{ .reg .pred no; " ptx " no, %1, %2; selp.b32 %0, 0, 1, no; }" : "=r"(y) : "f"(a), "f"(b)); return y; }
 ORDERED(flt, "setp.geu.f32") ORDERED(fle, "setp.gtu.f32")
@@ -99,6 +102,8 @@ IN uint smax_u32(uint a, uint b) { return (int)a > (int)b ? a : b; }
 #define negated_f32(x) fneg_f32(x)
 #define above_minus_zero(x) fmax_f32(x, MINUS_ZERO)
 #define above_minus_zero_f64(x) fmax_f64(x, f64_bits(1ul << 63))
+#define above_zero(x) fmax_f32(x, 0.0f)
+#define above_zero_f64(x) fmax_f64(x, 0.0)
 #define flt_ordered(a, b) flt_f32(a, b)
 #define fle_ordered(a, b) fle_f32(a, b)
 #endif

@@ -96,6 +96,17 @@ static const char *extended(ctext *t, const ir_inst *i)
                       x);
 }
 
+static const char *above_zero(ctext *t, const ir_inst *i)
+{
+    static const char *const names[2][2] = {{"above_zero", "above_zero_f64"},
+                                            {"above_minus_zero", "above_minus_zero_f64"}};
+    uint32_t which = folds_saturation(t->f, i);
+    if (!which)
+        return NULL;
+    bool is_minus = folds_minus_zero(t->f, ir_operand(t->f, i, 2 - which));
+    return one(t, names[is_minus][i->type == IR_F64], ir_operand(t->f, i, which - 1));
+}
+
 const char *ctext_safe(ctext *t, const ir_inst *i)
 {
     ir_ref a = i->operand_count ? ir_operand(t->f, i, 0) : IR_NONE,
@@ -129,10 +140,7 @@ const char *ctext_safe(ctext *t, const ir_inst *i)
     case IR_SITOF:
     case IR_UITOF: return converted(t, i);
     case IR_FNEG: return type == IR_F32 ? one(t, "negated_f32", a) : NULL;
-    case IR_FMAX:
-        if ((type != IR_F32 && type != IR_F64) || !folds_minus_zero(t->f, b))
-            return NULL;
-        return one(t, type == IR_F64 ? "above_minus_zero_f64" : "above_minus_zero", a);
+    case IR_FMAX: return above_zero(t, i);
     case IR_FLT: return folds_ordered(t->f, i, false) ? two(t, "flt_ordered", a, b) : NULL;
     case IR_FLE: return folds_ordered(t->f, i, false) ? two(t, "fle_ordered", a, b) : NULL;
     case IR_SELECT: return choice(t, i);

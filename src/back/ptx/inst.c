@@ -396,7 +396,7 @@ static void float_inst(ptx *p, const ir_inst *i)
     case IR_FABS: floating(p, i, "abs"); break;
     case IR_FCOPYSIGN: copysign_value(p, i); break;
     case IR_FMIN: floating(p, i, "min"); break;
-    case IR_FMAX: if (!ptx_above_minus_zero(p, i)) floating(p, i, "max"); break;
+    case IR_FMAX: if (!ptx_above_zero(p, i)) floating(p, i, "max"); break;
     case IR_FFLOOR: round_to(p, i, "rmi"); break;
     case IR_FCEIL: round_to(p, i, "rpi"); break;
     case IR_FTRUNC: round_to(p, i, "rzi"); break;

@@ -120,7 +120,7 @@ bool ptx_extend_byte(ptx *p, const ir_inst *i);
 bool ptx_ordered(ptx *p, const ir_inst *i);
 bool ptx_add_rotated(ptx *p, const ir_inst *i);
 bool ptx_multiply_half_known(ptx *p, const ir_inst *i);
-bool ptx_above_minus_zero(ptx *p, const ir_inst *i);
+bool ptx_above_zero(ptx *p, const ir_inst *i);
 bool ptx_known_unsigned(ptx *p, const ir_inst *i);
 void ptx_inst(ptx *p, const ir_inst *i);     // inst.c: all but control
 void ptx_memory(ptx *p, const ir_inst *i);   // memory.c

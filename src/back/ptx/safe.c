@@ -168,22 +168,34 @@ bool ptx_select_bits(ptx *p, const ir_inst *i)
     return true;
 }
 
-// The larger of x and -0.0. Below an upper bound of 1 the assembler would take it for saturation,
-// which gives +0.0.
-bool ptx_above_minus_zero(ptx *p, const ir_inst *i)
+// The larger of x and a zero that the assembler would take for saturation.
+bool ptx_above_zero(ptx *p, const ir_inst *i)
 {
-    ir_ref x = ir_operand(p->f, i, 0);
-    bool is_wide = i->type == IR_F64;
-    if ((i->type != IR_F32 && !is_wide) || !folds_minus_zero(p->f, ir_operand(p->f, i, 1)))
+    uint32_t which = folds_saturation(p->f, i);
+    if (!which)
         return false;
+    ir_ref x = ir_operand(p->f, i, which - 1);
+    bool is_wide = i->type == IR_F64,
+         is_minus = folds_minus_zero(p->f, ir_operand(p->f, i, 2 - which));
     reg_class class = is_wide ? RC_RD : RC_R;
     const char *is_below = ptx_temp(p, RC_PRED), *bits = ptx_temp(p, class),
                *larger = ptx_temp(p, class), *n = is_wide ? "64" : "32";
-    ptx_line(p, "setp.ltu.f%s %s, %s, %s", n, is_below, ptx_reg(p, x),
+    if (!is_minus && !is_wide) { // a choice of zero and bits becomes a maximum again
+        const char *hidden = ptx_temp(p, RC_F);
+        ptx_line(p, "mov.b32 %s, %s", bits, ptx_reg(p, x));
+        ptx_line(p, "mov.b32 %s, %s", hidden, opaque(p, bits));
+        ptx_line(p, "max.f32 %s, %s, 0f00000000", ptx_def(p, i->result), hidden);
+        return true;
+    }
+    // Of two zeros +0.0 is the larger.
+    ptx_line(p, "setp.%s.f%s %s, %s, %s", is_minus ? "ltu" : "leu", n, is_below, ptx_reg(p, x),
              is_wide ? "0d8000000000000000" : "0f80000000");
     ptx_line(p, "mov.b%s %s, %s", n, bits, ptx_reg(p, x));
     ptx_line(p, "selp.b%s %s, %s, %s, %s", n, larger,
-             is_wide ? "-9223372036854775808" : "-2147483648", bits, is_below);
+             !is_minus ? "0"
+             : is_wide ? "-9223372036854775808"
+                       : "-2147483648",
+             bits, is_below);
     ptx_line(p, "mov.b%s %s, %s", n, ptx_def(p, i->result), larger);
     return true;
 }
