@@ -9,6 +9,7 @@
 bool gen_mixed(uint64_t seed, unsigned number, FILE *out);
 bool gen_calls(uint64_t seed, unsigned number, FILE *out);
 bool gen_memory(uint64_t seed, unsigned number, FILE *out);
+bool gen_fold(uint64_t seed, unsigned number, FILE *out);
 // The same with fewer statements: where a compiler takes long, many small kernels say more.
 bool gen_mixed_short(uint64_t seed, unsigned number, FILE *out);
 bool gen_memory_short(uint64_t seed, unsigned number, FILE *out);

@@ -7,6 +7,11 @@
 
 #include <string.h>
 
+static const char fold_prelude[] =
+    "#include <kiln/kernel.h>\n\n#include \"open.h\"\n"
+    "#define NUMBER(x)    ((x) == (x) ? (x) : 0.0f)\n" // the bits of a NaN are not fixed
+    "#define BITS(x)      bits_f32(NUMBER(x))\n"
+    "#define WIDE_BITS(x) bits_f64((x) == (x) ? (x) : 0.0)\n";
 static const char open_prelude[] = "#include <kiln/kernel.h>\n\n#include \"open.h\"\n";
 
 const fuzz_profile fuzz_profiles[] = {
@@ -17,6 +22,8 @@ const fuzz_profile fuzz_profiles[] = {
      gen_calls, 0, false, false},
     {"simt", "all scalar types on lanes, against plain C over arrays of lanes", simt_prelude,
      simt_write, 0, false, false},
+    {"fold", "idioms that an assembler folds, some in branches that know a value", fold_prelude,
+     gen_fold, 0, false, false},
     {"csmith", "programs of Csmith (a Debian package)", csmith_prelude, csmith_write, 20, true,
      false},
     {"mixed-short", "mixed with few statements", open_prelude, gen_mixed_short, 0, false, true},

@@ -302,11 +302,11 @@ static bool read_operand(reader *r, char *text, sass_inst *i)
         return true;
     }
     for (char *suffix; (suffix = strrchr(text, '.')); *suffix = 0) {
-        static const char *const parts[] = {"H0_H0", "H1_H1", "B0", "B1", "B2", "B3"};
+        static const char *const parts[] = {"H0_H0", "H1_H1", "B0", "B1", "B2", "B3", "H0", "H1"};
         bool is_known = !strcmp(suffix + 1, "reuse");
-        for (uint8_t n = 0; n < 6; n++)
+        for (uint8_t n = 0; n < 8; n++)
             if (!strcmp(suffix + 1, parts[n]))
-                o->part = n + 1, is_known = true;
+                o->part = n % 6 + 1, is_known = true;
         if (!strcmp(suffix + 1, "64"))
             o->is_wide = is_known = true;
         if (!is_known)
