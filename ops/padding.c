@@ -168,15 +168,15 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
                           p->stream);
 }
 
-kiln_status op_pad_check(kiln *k, const char *call, const op_operand *in, const op_operand *out)
+kiln_status op_pad_check(kiln *k, const char *call, const op_pad *p, op_operand o[2])
 {
-    const op_operand o[] = {*in, *out};
-    kiln_type type = kiln_view_type(*in->view);
-    kiln_status status = op_check_operands(k, call, o, COUNT(o), NULL);
+    o[0] = (op_operand){p->is_backward ? "dx" : "x", &p->in, .is_result = p->is_backward};
+    o[1] = (op_operand){p->is_backward ? "dout" : "out", &p->out, .is_result = !p->is_backward};
+    kiln_status status = op_check_operands(k, call, o, 2, NULL);
     if (!status)
-        status = op_check_type(k, call, out, type);
-    if (!status && in->view->rank != out->view->rank)
-        status = op_refuse(k, call, "'%s' has %u dimensions, '%s' %u", in->name, in->view->rank,
-                           out->name, out->view->rank);
-    return status || !in->is_result ? status : op_check_types(k, call, in, &op_types_floats);
+        status = op_check_type(k, call, &o[1], kiln_view_type(p->in));
+    if (!status && p->in.rank != p->out.rank)
+        status = op_refuse(k, call, "'%s' has %u dimensions, '%s' %u", o[0].name, p->in.rank,
+                           o[1].name, p->out.rank);
+    return status || !p->is_backward ? status : op_check_types(k, call, &o[0], &op_types_floats);
 }

@@ -18,8 +18,9 @@ typedef struct op_pad {
     kiln_stream *stream;
 } op_pad;
 
-// The operands are views of one type and rank; in a backward pass, of floats.
-kiln_status op_pad_check(kiln *k, const char *call, const op_operand *in, const op_operand *out);
+// Fills in the operands `in` and `out`, as messages name them, and checks them: views of one type
+// and rank; in a backward pass, of floats.
+kiln_status op_pad_check(kiln *k, const char *call, const op_pad *pad, op_operand o[2]);
 // The operands have been checked.
 kiln_status op_pad_run(kiln *k, const char *call, const op_pad *pad);
 

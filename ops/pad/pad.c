@@ -3,13 +3,8 @@
 
 static kiln_status run(kiln *k, const char *call, const op_pad *p)
 {
-    const op_operand in = {.name = p->is_backward ? "dx" : "x",
-                           .view = &p->in,
-                           .is_result = p->is_backward},
-                     out = {.name = p->is_backward ? "dout" : "out",
-                            .view = &p->out,
-                            .is_result = !p->is_backward};
-    kiln_status status = op_pad_check(k, call, &in, &out);
+    op_operand o[2];
+    kiln_status status = op_pad_check(k, call, p, o);
     if (!status && p->mode > KILN_PAD_CIRCULAR)
         status = op_refuse(k, call, "there is no mode %u", p->mode);
     for (uint32_t d = 0; d < p->in.rank && !status && p->mode != KILN_PAD_CONSTANT; d++) {
@@ -17,7 +12,7 @@ static kiln_status run(kiln *k, const char *call, const op_pad *p)
         int64_t after = (int64_t)p->out.sizes[d] - size - before;
         if (!size && kiln_view_count(p->out))
             status = op_refuse(k, call, "dimension %u of '%s' is empty; only constants can pad it",
-                               d, in.name);
+                               d, o->name);
         else if (p->mode == KILN_PAD_REFLECT && size && (before >= size || after >= size))
             status = op_refuse(k, call,
                                "dimension %u is padded by %lld and %lld; %lld elements reflect at "

@@ -72,45 +72,38 @@ static kiln_status run_linear(kiln *k, const char *call, const kiln_upsample_des
 // Backward: x and out of the description are dx and dout.
 static kiln_status run(kiln *k, const char *call, const kiln_upsample_desc *u, bool is_backward)
 {
-    const op_operand in = {is_backward ? "dx" : "x", &u->x, .is_result = is_backward},
-                     out = {is_backward ? "dout" : "out", &u->out, .is_result = !is_backward};
-    kiln_status status = op_pad_check(k, call, &in, &out);
+    const op_pad nearest = {.mode = PAD_NEAREST,
+                            .in = u->x,
+                            .out = u->out,
+                            .is_backward = is_backward,
+                            .stream = u->stream};
+    op_operand o[2];
+    kiln_status status = op_pad_check(k, call, &nearest, o);
     if (!status && (unsigned)u->mode > KILN_UPSAMPLE_LINEAR)
         status = op_refuse(k, call, "there is no mode %d", (int)u->mode);
     if (!status && u->mode == KILN_UPSAMPLE_LINEAR)
-        status = op_check_types(k, call, &in, &op_types_floats);
+        status = op_check_types(k, call, &o[0], &op_types_floats);
     for (uint32_t d = 0; d < u->x.rank && !status; d++)
         if (!u->x.sizes[d] != !u->out.sizes[d])
-            status = op_refuse(k, call, "dimension %u is empty in one of '%s' and '%s'", d, in.name,
-                               out.name);
+            status = op_refuse(k, call, "dimension %u is empty in one of '%s' and '%s'", d,
+                               o[0].name, o[1].name);
     if (status || !kiln_view_count(u->x))
         return status;
-    op_pad nearest = {.mode = PAD_NEAREST,
-                      .in = u->x,
-                      .out = u->out,
-                      .is_backward = is_backward,
-                      .stream = u->stream};
     return u->mode == KILN_UPSAMPLE_LINEAR ? run_linear(k, call, u, is_backward)
                                            : op_pad_run(k, call, &nearest);
 }
 
 kiln_status kiln_upsample_forward(kiln *k, const kiln_upsample_desc *d)
 {
-    const char *call = "kiln_upsample_forward";
-    kiln_status status = op_begin(k, call, d);
-    return status ? status : run(k, call, d, false);
+    kiln_status status = op_begin(k, __func__, d);
+    return status ? status : run(k, __func__, d, false);
 }
 
 kiln_status kiln_upsample_backward(kiln *k, const kiln_upsample_backward_desc *d)
 {
-    const char *call = "kiln_upsample_backward";
-    kiln_status status = op_begin(k, call, d);
-    return status ? status
-                  : run(k, call,
-                        &(kiln_upsample_desc){.x = d->dx,
-                                              .out = d->dout,
-                                              .mode = d->mode,
-                                              .aligns_corners = d->aligns_corners,
-                                              .stream = d->stream},
-                        true);
+    kiln_status status = op_begin(k, __func__, d);
+    if (status)
+        return status;
+    const kiln_upsample_desc u = {d->dx, d->dout, d->mode, d->aligns_corners, d->stream};
+    return run(k, __func__, &u, true);
 }
