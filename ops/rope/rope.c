@@ -47,7 +47,7 @@ static kiln_status run(kiln *k, const char *call, const kiln_rope_desc *d, bool 
         return status;
     uint32_t last = d->x.rank - 1;
     uint64_t pairs = d->cos.sizes[d->cos.rank - 1];
-    if (2 * pairs > d->x.sizes[last])
+    if (pairs > d->x.sizes[last] / 2)
         return op_refuse(k, call, "'cos' has %llu pairs, 'x' has %llu numbers",
                          (unsigned long long)pairs, (unsigned long long)d->x.sizes[last]);
     op_map m = {.key = KEY + (uint32_t)is_backward,
@@ -69,26 +69,25 @@ static kiln_status run(kiln *k, const char *call, const kiln_rope_desc *d, bool 
         status = op_map_run(k, &m);
     if (status || is_in_place || 2 * pairs == d->x.sizes[last])
         return status;
-    kiln_copy_view_desc rest = {
-        .in = kiln_view_slice(d->x, last, (int64_t)(2 * pairs), KILN_TO_END, 1),
-        .out = kiln_view_slice(d->out, last, (int64_t)(2 * pairs), KILN_TO_END, 1),
-        .stream = d->stream};
-    return kiln_copy_view(k, &rest);
+    const int64_t end = (int64_t)(2 * pairs);
+    return kiln_copy_view(
+        k, &(kiln_copy_view_desc){kiln_view_slice(d->x, last, end, KILN_TO_END, 1),
+                                  kiln_view_slice(d->out, last, end, KILN_TO_END, 1), d->stream});
 }
 
 kiln_status kiln_rope_forward(kiln *k, const kiln_rope_desc *d)
 {
-    return run(k, "kiln_rope_forward", d, false);
+    return run(k, __func__, d, false);
 }
 
 kiln_status kiln_rope_backward(kiln *k, const kiln_rope_desc *d)
 {
-    return run(k, "kiln_rope_backward", d, true);
+    return run(k, __func__, d, true);
 }
 
 kiln_status kiln_rope_tables(kiln *k, const kiln_rope_tables_desc *d)
 {
-    const char *call = "kiln_rope_tables";
+    const char *call = __func__;
     kiln_status status = op_begin(k, call, d);
     if (status)
         return status;
@@ -103,23 +102,19 @@ kiln_status kiln_rope_tables(kiln *k, const kiln_rope_tables_desc *d)
         {.name = "sin", .view = &d->sin, .is_result = true, .same = OP_SAME_TYPE | OP_SAME_SIZES},
         {.name = "positions", .view = &positions, .is_optional = true, .types = &op_types_indices}};
     status = op_check_listed(k, call, o, COUNT(o), NULL);
-    kiln_type type = kiln_view_type(d->cos), of = has_positions ? kiln_view_type(positions) : 0;
     if (!status && rank < (has_positions ? 1 : 2))
         status = op_refuse(k, call, "'cos' has %u dimensions: positions and pairs are two", rank);
     if (!status && !(d->base > 0 && isfinite(d->base) && isfinite(d->scale)))
         status = op_refuse(k, call, "base is not above 0, or scale is not finite");
     if (status || !kiln_view_count(d->cos))
         return status;
-    kiln_view views[] = {positions, op_index_view(d->cos, rank - 1), d->cos, d->sin};
-    if (has_positions)
-        views[0].type = KILN_U8; // its elements are not packed
-    else
-        views[0] = op_index_view(d->cos, rank - 2);
+    const kiln_view views[] = {has_positions ? positions : op_index_view(d->cos, rank - 2),
+                               op_index_view(d->cos, rank - 1), d->cos, d->sin};
     op_packs packs;
     op_walk_make(views, COUNT(views), (op_walk){.widest = 1}, &packs);
     op_request r = {.program = &program};
-    op_set(&r, T, op_type_float_axis(type));
-    op_set(&r, INDEX, of == KILN_I32 ? 1 : of == KILN_I64 ? 2 : 0);
+    op_set(&r, T, op_type_float_axis(kiln_view_type(d->cos)));
+    op_set(&r, INDEX, !has_positions ? 0 : kiln_view_type(positions) == KILN_I32 ? 1 : 2);
     op_walk_set_loops(&r, &packs);
     const kiln_arg args[] = {op_launch_view(positions, d->cos, KILN_I32),
                              kiln_arg_view(d->cos),
