@@ -39,7 +39,7 @@ static bool is_short(const op_sorting *j)
 
 static bool is_few(const op_sorting *j)
 {
-    return j->row.results <= FEW && j->row.results * 4 <= j->row.count && !j->to_value.buffer;
+    return j->row.results <= FEW && j->row.results * 4 <= j->row.count && !j->d.values_out.buffer;
 }
 
 // Elements of that type in the workspace, after those before.
@@ -63,13 +63,14 @@ static kiln_status launch(kiln *k, const op_sorting *j, op_request *r, kiln_arg 
     if (r->program != &digits) {
         op_set(r, T, j->type);
         op_set(r, KEY, j->key);
-        op_set(r, INDEX, j->index.buffer ? kiln_view_type(j->index) : KILN_I64);
-        op_set(r, VALUE, j->value.buffer ? bits_type(view_element_size(&j->value)) : KILN_U32);
-        op_set(r, DESCENDING, j->is_descending);
+        op_set(r, INDEX, j->d.index.buffer ? kiln_view_type(j->d.index) : KILN_I64);
+        op_set(r, VALUE,
+               j->d.values.buffer ? bits_type(view_element_size(&j->d.values)) : KILN_U32);
+        op_set(r, DESCENDING, j->d.is_descending);
         op_walk_set_loops(r, &packs);
-        op_set(r, TO_OUT, j->out.buffer != NULL);
-        op_set(r, TO_INDEX, j->index.buffer != NULL);
-        op_set(r, TO_VALUE, j->to_value.buffer != NULL);
+        op_set(r, TO_OUT, j->d.out.buffer != NULL);
+        op_set(r, TO_INDEX, j->d.index.buffer != NULL);
+        op_set(r, TO_VALUE, j->d.values_out.buffer != NULL);
         args[nest_at] = op_walk_arg(&packs);
         args[nest_at + 1] = kiln_arg_struct(&j->row, sizeof j->row);
     }
@@ -78,7 +79,7 @@ static kiln_status launch(kiln *k, const op_sorting *j, op_request *r, kiln_arg 
                                             .blocks = blocks,
                                             .args = args,
                                             .arg_count = arg_count,
-                                            .stream = j->stream});
+                                            .stream = j->d.stream});
 }
 
 // A view that nobody touches where there is none: of a result, because x may be read-only.
@@ -86,7 +87,9 @@ static kiln_arg maybe(const op_sorting *j, kiln_view v, kiln_type type)
 {
     if (v.buffer && v.type != type)
         v.type = type; // of the same size
-    kiln_view result = j->out.buffer ? j->out : j->index.buffer ? j->index : j->to_value;
+    kiln_view result = j->d.out.buffer     ? j->d.out
+                       : j->d.index.buffer ? j->d.index
+                                           : j->d.values_out;
     return op_launch_view(v, result, type);
 }
 
@@ -96,10 +99,10 @@ typedef struct ends { // the results' arguments, in the kernels' order
 
 static ends ends_of(const op_sorting *j)
 {
-    kiln_type index = j->index.buffer ? kiln_view_type(j->index) : KILN_I64;
-    kiln_type value = j->value.buffer ? bits_type(view_element_size(&j->value)) : KILN_U32;
-    return (ends){maybe(j, j->out, j->type), maybe(j, j->index, index), maybe(j, j->value, value),
-                  maybe(j, j->to_value, value)};
+    kiln_type index = j->d.index.buffer ? kiln_view_type(j->d.index) : KILN_I64;
+    kiln_type value = j->d.values.buffer ? bits_type(view_element_size(&j->d.values)) : KILN_U32;
+    return (ends){maybe(j, j->d.out, j->type), maybe(j, j->d.index, index),
+                  maybe(j, j->d.values, value), maybe(j, j->d.values_out, value)};
 }
 
 static kiln_status sort_short(kiln *k, const op_sorting *j)
@@ -108,7 +111,7 @@ static kiln_status sort_short(kiln *k, const op_sorting *j)
     while (length < j->row.count)
         length *= 2;
     ends e = ends_of(j);
-    kiln_arg args[7] = {kiln_arg_view(j->x), e.out, e.index, e.value, e.to_value};
+    kiln_arg args[7] = {kiln_arg_view(j->d.x), e.out, e.index, e.value, e.to_value};
     // A block sorts a row sooner than a warp: where there are few rows, that counts on a GPU.
     const kiln_device_info *info;
     bool is_many = !op_device(k, &info) && (info->caps.is_host || j->lines.rows >= MANY);
@@ -142,10 +145,10 @@ static kiln_status sort_long(kiln *k, op_sorting *j, bool is_dry)
         kiln_arg to = maybe(j, keys[pass % 2], j->key);
         kiln_arg to_places = maybe(j, places[pass % 2], KILN_U32);
         kiln_arg of_pass = kiln_arg_struct(&p, sizeof p);
-        kiln_arg counting[6] = {kiln_arg_view(j->x), from, kiln_arg_view(counts)};
+        kiln_arg counting[6] = {kiln_arg_view(j->d.x), from, kiln_arg_view(counts)};
         kiln_arg adding[] = {kiln_arg_view(counts), kiln_arg_view(totals),
                              kiln_arg_i64(KILN_U32, (int64_t)tiles)};
-        kiln_arg moving[14] = {kiln_arg_view(j->x),
+        kiln_arg moving[14] = {kiln_arg_view(j->d.x),
                                from,
                                from_places,
                                kiln_arg_view(counts),
@@ -193,7 +196,7 @@ static kiln_status select_long(kiln *k, op_sorting *j, bool is_dry)
         } s = {(uint32_t)tiles, (uint32_t)wanted,
                (tiles - 1) * wanted + (last < wanted ? last : wanted)};
         uint32_t from = (level + 1) % 2, to = level % 2;
-        kiln_arg args[10] = {kiln_arg_view(j->x),
+        kiln_arg args[10] = {kiln_arg_view(j->d.x),
                              kiln_arg_view(keys[from]),
                              kiln_arg_view(places[from]),
                              kiln_arg_view(keys[to]),
@@ -225,20 +228,21 @@ static kiln_status run(kiln *k, op_sorting *j, bool is_dry)
 
 void op_sorting_make(op_sorting *j)
 {
-    const kiln_view *given[VIEWS] = {&j->out, &j->index, &j->value, &j->to_value, &j->x};
+    const kiln_view *given[VIEWS] = {&j->d.out, &j->d.index, &j->d.values, &j->d.values_out,
+                                     &j->d.x};
     int64_t *steps[VIEWS] = {&j->row.out_step, &j->row.index_step, &j->row.value_step,
                              &j->row.to_value_step, &j->row.x_step};
     kiln_view views[VIEWS];
     for (uint32_t v = 0; v < VIEWS; v++) {
-        views[v] = given[v]->buffer ? *given[v] : j->x;
-        *steps[v] = kiln_view_stride(views[v], j->axis);
+        views[v] = given[v]->buffer ? *given[v] : j->d.x;
+        *steps[v] = kiln_view_stride(views[v], j->d.axis);
     }
-    j->has_places = j->index.buffer || j->to_value.buffer;
-    j->type = kiln_view_type(j->x);
-    j->key = bits_type(view_element_size(&j->x));
+    j->has_places = j->d.index.buffer || j->d.values_out.buffer;
+    j->type = kiln_view_type(j->d.x);
+    j->key = bits_type(view_element_size(&j->d.x));
     j->digits = j->digits ? j->digits : (uint32_t)kiln_type_size(j->key);
-    j->row.count = j->x.sizes[j->axis];
-    op_lines_make(views, VIEWS, j->axis, &j->lines);
+    j->row.count = j->d.x.sizes[j->d.axis];
+    op_lines_make(views, VIEWS, j->d.axis, &j->lines);
 }
 
 uint64_t op_sorting_bytes(op_sorting *j)
@@ -247,9 +251,10 @@ uint64_t op_sorting_bytes(op_sorting *j)
     return j->used;
 }
 
-kiln_status op_sorting_run(kiln *k, const char *call, op_sorting *j, const kiln_view *workspace)
+kiln_status op_sorting_run(kiln *k, const char *call, op_sorting *j)
 {
-    kiln_status status = op_check_workspace(k, call, workspace, op_sorting_bytes(j), &j->words);
+    uint64_t bytes = op_sorting_bytes(j);
+    kiln_status status = op_check_workspace(k, call, &j->d.workspace, bytes, &j->words);
     return status ? status : run(k, j, false);
 }
 
@@ -259,7 +264,8 @@ kiln_status op_sorting_run_backward(kiln *k, const op_sorting *j)
     for (uint32_t zero = j->row.results < j->row.count; !status; zero--) {
         op_request r = {.program = &backward};
         uint64_t tiles = op_ceil_div(zero ? j->row.count : j->row.results, THREADS);
-        kiln_arg args[6] = {kiln_arg_view(j->out), kiln_arg_view(j->index), kiln_arg_view(j->x)};
+        kiln_arg args[6] = {kiln_arg_view(j->d.out), kiln_arg_view(j->d.index),
+                            kiln_arg_view(j->d.x)};
         args[5] = kiln_arg_i64(KILN_U32, (int64_t)tiles);
         op_set(&r, ZERO, zero);
         if (tiles)
@@ -282,12 +288,7 @@ uint64_t op_sort_room(kiln_type type, uint64_t count_of_keys, uint32_t key_digit
 
 kiln_status op_sort_keys(kiln *k, const kiln_sort_desc *d, uint32_t key_digits)
 {
-    op_sorting j = {.x = d->x,
-                    .out = d->out,
-                    .index = d->index,
-                    .stream = d->stream,
-                    .digits = key_digits,
-                    .row.results = d->x.sizes[0]};
+    op_sorting j = {.d = *d, .digits = key_digits, .row.results = d->x.sizes[0]};
     op_sorting_make(&j);
-    return op_sorting_run(k, "a sort of keys", &j, &d->workspace);
+    return op_sorting_run(k, "a sort of keys", &j);
 }

@@ -8,12 +8,9 @@
 #include "ops/lines.h"
 
 typedef struct op_sorting {
-    kiln_view x, out, index, value, to_value; // without a buffer: not wanted
-    uint32_t axis;
-    bool is_descending;
-    kiln_stream *stream;
-    uint32_t digits; // of eight bits, of the keys; 0: all
-    struct {         // `struct row` of the kernels; `results` is given
+    kiln_sort_desc d; // the call
+    uint32_t digits;  // of eight bits, of the keys; 0: all
+    struct {          // `struct row` of the kernels; `results` is given
         uint64_t count, results;
         int64_t x_step, out_step, index_step, value_step, to_value_step;
     } row;
@@ -29,8 +26,8 @@ typedef struct op_sorting {
 void op_sorting_make(op_sorting *j);
 // Bytes of the workspace.
 uint64_t op_sorting_bytes(op_sorting *j);
-kiln_status op_sorting_run(kiln *k, const char *call, op_sorting *j, const kiln_view *workspace);
-// The gradient: x is dx, out is dout.
+kiln_status op_sorting_run(kiln *k, const char *call, op_sorting *j);
+// The gradient: x of the call is dx, out is dout.
 kiln_status op_sorting_run_backward(kiln *k, const op_sorting *j);
 
 // kiln_sort_forward of a row of unsigned keys, all below 256 to the power of `digits`, with their

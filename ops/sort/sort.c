@@ -30,104 +30,91 @@ static kiln_status check_result(kiln *k, const char *call, const op_operand *o, 
 
 static kiln_status check(kiln *k, const char *call, op_sorting *j, bool is_whole)
 {
+    const kiln_sort_desc *d = &j->d;
     const op_operand o[] = {
-        {"x", &j->x, .types = &op_types_all},
-        {"out", &j->out, .is_result = true, .is_optional = true, .same = OP_SAME_TYPE},
-        {"index", &j->index, .is_result = true, .is_optional = true, .types = &index_types},
-        {"values", &j->value, .is_optional = true},
-        {"values_out", &j->to_value, .is_result = true, .is_optional = true}};
-    kiln_status status = op_check_rows(k, call, o, COUNT(o), j->axis, NULL);
+        {"x", &d->x, .types = &op_types_all},
+        {"out", &d->out, .is_result = true, .is_optional = true, .same = OP_SAME_TYPE},
+        {"index", &d->index, .is_result = true, .is_optional = true, .types = &index_types},
+        {"values", &d->values, .is_optional = true},
+        {"values_out", &d->values_out, .is_result = true, .is_optional = true}};
+    kiln_status status = op_check_rows(k, call, o, COUNT(o), d->axis, NULL);
     for (uint32_t n = 1; n < COUNT(o) && !status; n++)
-        status = check_result(k, call, &o[n], &j->x, j->axis);
-    if (!status && !j->value.buffer != !j->to_value.buffer)
+        status = check_result(k, call, &o[n], &d->x, d->axis);
+    if (!status && !d->values.buffer != !d->values_out.buffer)
         return op_refuse(k, call, "'values' and 'values_out' belong together");
-    if (!status && j->value.buffer)
-        status = op_check_type(k, call, &o[4], kiln_view_type(j->value));
-    if (!status && !j->out.buffer && !j->index.buffer && !j->to_value.buffer)
+    if (!status && d->values.buffer)
+        status = op_check_type(k, call, &o[4], kiln_view_type(d->values));
+    if (!status && !d->out.buffer && !d->index.buffer && !d->values_out.buffer)
         return op_refuse(k, call, "there is no result: 'out', 'index' or 'values_out'");
     if (!status)
-        status = check_index(k, call, &j->index, j->x.sizes[j->axis]);
-    const kiln_view *like = j->out.buffer ? &j->out : j->index.buffer ? &j->index : &j->to_value;
+        status = check_index(k, call, &d->index, d->x.sizes[d->axis]);
+    const kiln_view *like = d->out.buffer ? &d->out : d->index.buffer ? &d->index : &d->values_out;
     if (status)
         return status;
-    j->row.results = like->sizes[j->axis];
+    j->row.results = like->sizes[d->axis];
     for (uint32_t n = 1; n < COUNT(o); n++) {
-        uint64_t wanted = n == 3 ? j->x.sizes[j->axis] : j->row.results;
-        if (o[n].view->buffer && o[n].view->sizes[j->axis] != wanted)
-            return op_refuse(k, call, "'%s' has another size along axis %u", o[n].name, j->axis);
+        uint64_t wanted = n == 3 ? d->x.sizes[d->axis] : j->row.results;
+        if (o[n].view->buffer && o[n].view->sizes[d->axis] != wanted)
+            return op_refuse(k, call, "'%s' has another size along axis %u", o[n].name, d->axis);
     }
-    if (is_whole && j->row.results != j->x.sizes[j->axis])
+    if (is_whole && j->row.results != d->x.sizes[d->axis])
         return op_refuse(k, call, "the results have fewer elements along axis %u than 'x'",
-                         j->axis);
+                         d->axis);
     op_sorting_make(j);
     return KILN_OK;
 }
 
-// bytes: where only those of the workspace are asked for.
-static kiln_status sort(kiln *k, const char *call, op_sorting *j, const kiln_view *workspace,
-                        bool is_whole, uint64_t *bytes)
+// bytes: where only those of the workspace are asked for. is_whole: no top-k.
+static kiln_status sort(kiln *k, const char *call, const kiln_sort_desc *d, bool is_whole,
+                        uint64_t *bytes)
 {
-    kiln_status status = check(k, call, j, is_whole);
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    op_sorting j = {.d = *d};
+    status = check(k, call, &j, is_whole);
     if (bytes && !status)
-        *bytes = op_sorting_bytes(j);
-    return status || bytes ? status : op_sorting_run(k, call, j, workspace);
+        *bytes = op_sorting_bytes(&j);
+    return status || bytes ? status : op_sorting_run(k, call, &j);
 }
 
-static kiln_status do_sort(kiln *k, const char *call, const kiln_sort_desc *d, uint64_t *bytes)
+static kiln_status topk(kiln *k, const char *call, const kiln_topk_desc *d, uint64_t *bytes)
 {
-    kiln_status status = op_begin(k, call, d);
-    if (status)
-        return status;
-    op_sorting j = {.x = d->x,
-                    .out = d->out,
-                    .index = d->index,
-                    .value = d->values,
-                    .to_value = d->values_out,
-                    .axis = d->axis,
-                    .is_descending = d->is_descending,
-                    .stream = d->stream};
-    return sort(k, call, &j, &d->workspace, true, bytes);
-}
-
-static kiln_status do_topk(kiln *k, const char *call, const kiln_topk_desc *d, uint64_t *bytes)
-{
-    kiln_status status = op_begin(k, call, d);
-    if (status)
-        return status;
-    op_sorting j = {.x = d->x,
-                    .out = d->out,
-                    .index = d->index,
-                    .axis = d->axis,
-                    .is_descending = !d->is_smallest,
-                    .stream = d->stream};
-    return sort(k, call, &j, &d->workspace, false, bytes);
+    return sort(k, call,
+                !d ? NULL
+                   : &(kiln_sort_desc){.x = d->x,
+                                       .out = d->out,
+                                       .index = d->index,
+                                       .axis = d->axis,
+                                       .is_descending = !d->is_smallest,
+                                       .workspace = d->workspace,
+                                       .stream = d->stream},
+                false, bytes);
 }
 
 kiln_status kiln_sort_forward(kiln *k, const kiln_sort_desc *d)
 {
-    return do_sort(k, "kiln_sort_forward", d, NULL);
+    return sort(k, __func__, d, true, NULL);
 }
 
 kiln_status kiln_sort_workspace(kiln *k, const kiln_sort_desc *d, uint64_t *bytes)
 {
-    uint64_t unused;
-    return do_sort(k, "kiln_sort_workspace", d, bytes ? bytes : &unused);
+    return sort(k, __func__, d, true, bytes ? bytes : &(uint64_t){0});
 }
 
 kiln_status kiln_topk_forward(kiln *k, const kiln_topk_desc *d)
 {
-    return do_topk(k, "kiln_topk_forward", d, NULL);
+    return topk(k, __func__, d, NULL);
 }
 
 kiln_status kiln_topk_workspace(kiln *k, const kiln_topk_desc *d, uint64_t *bytes)
 {
-    uint64_t unused;
-    return do_topk(k, "kiln_topk_workspace", d, bytes ? bytes : &unused);
+    return topk(k, __func__, d, bytes ? bytes : &(uint64_t){0});
 }
 
 kiln_status kiln_sort_backward(kiln *k, const kiln_sort_backward_desc *d)
 {
-    const char *call = "kiln_sort_backward";
+    const char *call = __func__;
     kiln_status status = op_begin(k, call, d);
     if (status)
         return status;
@@ -145,9 +132,8 @@ kiln_status kiln_sort_backward(kiln *k, const kiln_sort_backward_desc *d)
         status = check_index(k, call, &d->index, d->dx.sizes[d->axis]);
     if (status || !kiln_view_count(d->dx))
         return status;
-    op_sorting j = {
-        .x = d->dx, .out = d->dout, .index = d->index, .axis = d->axis, .stream = d->stream};
-    j.row.results = d->dout.sizes[d->axis];
+    op_sorting j = {.d = {d->dx, d->dout, d->index, .axis = d->axis, .stream = d->stream},
+                    .row.results = d->dout.sizes[d->axis]};
     op_sorting_make(&j);
     return op_sorting_run_backward(k, &j);
 }
