@@ -25,6 +25,12 @@ kiln_status op_begin(kiln *k, const char *call, const void *desc)
     return desc ? KILN_OK : op_refuse(k, call, "the description is NULL");
 }
 
+kiln_status op_begin_bytes(kiln *k, const char *call, const void *desc, const uint64_t *bytes)
+{
+    kiln_status status = op_begin(k, call, desc);
+    return status || bytes ? status : op_refuse(k, call, "'bytes' is NULL");
+}
+
 // The same elements in the same order?
 static bool is_same(const kiln_view *a, const kiln_view *b)
 {

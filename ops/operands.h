@@ -38,6 +38,8 @@ static inline bool op_operand_is_there(const op_operand *o)
 
 // Is `k` a context, and the description of `call` there?
 kiln_status op_begin(kiln *k, const char *call, const void *desc);
+// The same for a call that says how large a workspace is: is there a place for that?
+kiln_status op_begin_bytes(kiln *k, const char *call, const void *desc, const uint64_t *bytes);
 // Every operand that is there is a view of `k`'s buffers; a result reaches no element twice, and no
 // element of another operand but where it may replace it. `is_in_place` (may be NULL): one does.
 kiln_status op_check_operands(kiln *k, const char *call, const op_operand *operands, size_t count,

@@ -191,12 +191,9 @@ static kiln_status begin(kiln *k, const char *call, const kiln_cross_entropy_des
 
 kiln_status kiln_cross_entropy_workspace(kiln *k, const kiln_cross_entropy_desc *d, uint64_t *bytes)
 {
-    const char *call = "kiln_cross_entropy_workspace";
     job j;
-    kiln_status status = op_begin(k, call, d);
-    if (!status && !bytes)
-        status = op_refuse(k, call, "'bytes' is NULL");
-    return status ? status : begin(k, call, d, &j, bytes);
+    kiln_status status = op_begin_bytes(k, __func__, d, bytes);
+    return status ? status : begin(k, __func__, d, &j, bytes);
 }
 
 kiln_status kiln_cross_entropy_forward(kiln *k, const kiln_cross_entropy_desc *d)

@@ -371,9 +371,7 @@ kiln_status kiln_linear_workspace(kiln *k, const kiln_linear_desc *d, uint64_t *
 {
     const char *call = "kiln_linear_workspace";
     const kiln_device_info *info;
-    kiln_status status = op_begin(k, call, d);
-    if (!status && !bytes)
-        status = op_refuse(k, call, "'bytes' is NULL");
+    kiln_status status = op_begin_bytes(k, call, d, bytes);
     if (!status)
         status = op_device(k, &info);
     if (status)

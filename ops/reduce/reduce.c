@@ -101,14 +101,11 @@ static kiln_status plan_forward(kiln *k, const char *call, const kiln_reduce_des
 
 kiln_status kiln_reduce_workspace(kiln *k, const kiln_reduce_desc *d, uint64_t *bytes)
 {
-    const char *call = "kiln_reduce_workspace";
     reduce_job j;
     reduce_plan p;
-    kiln_status status = op_begin(k, call, d);
-    if (!status && !bytes)
-        status = op_refuse(k, call, "'bytes' is NULL");
+    kiln_status status = op_begin_bytes(k, __func__, d, bytes);
     if (!status)
-        status = plan_forward(k, call, d, &j, &p);
+        status = plan_forward(k, __func__, d, &j, &p);
     if (!status)
         *bytes = p.bytes;
     return status;
@@ -198,13 +195,10 @@ static kiln_status plan_backward(kiln *k, const char *call, const kiln_reduce_ba
 kiln_status kiln_reduce_backward_workspace(kiln *k, const kiln_reduce_backward_desc *d,
                                            uint64_t *bytes)
 {
-    const char *call = "kiln_reduce_backward_workspace";
     back_job b;
-    kiln_status status = op_begin(k, call, d);
-    if (!status && !bytes)
-        status = op_refuse(k, call, "'bytes' is NULL");
+    kiln_status status = op_begin_bytes(k, __func__, d, bytes);
     if (!status)
-        status = plan_backward(k, call, d, &b);
+        status = plan_backward(k, __func__, d, &b);
     if (!status)
         *bytes = b.bytes;
     return status;
