@@ -3,6 +3,8 @@
 // two launches.
 #include "kiln/ops.h"
 
+#include <stdlib.h>
+
 #include "ops/checks.h"
 #include "ops/lines.h"
 #include "ops/walk.h"
@@ -23,7 +25,6 @@ enum {
 };
 
 typedef struct plan {
-    kiln_type type, out, acc;
     op_lines lines; // of columns: in packs
     bool is_columns, is_whole;
     uint32_t width, lanes, per;
@@ -50,20 +51,19 @@ static bool is_possible(const plan *p, const kiln_view *views, uint32_t width, b
     return p->row.count % width == 0 || !is_reverse; // a last pack that is not full
 }
 
-static void make_plan(const kiln_view *views, uint32_t axis, bool is_reverse, plan *p)
+static void make_plan(const kiln_scan_desc *d, plan *p)
 {
-    *p = (plan){.type = kiln_view_type(views[X]), .out = kiln_view_type(views[TO]), .parts = 1};
-    p->acc = op_type_of_sums(p->type);
-    p->row.count = views[X].sizes[axis];
-    p->row.x_step = kiln_view_stride(views[X], axis);
-    p->row.to_step = kiln_view_stride(views[TO], axis);
-    op_lines_make(views, VIEWS, axis, &p->lines);
-    int64_t near = p->lines.nest.strides[X][p->lines.nest.rank - 1], far = p->row.x_step;
-    near = near < 0 ? -near : near;
-    far = far < 0 ? -far : far;
+    const kiln_view views[VIEWS] = {[TO] = d->out, [X] = d->x};
+    *p = (plan){.parts = 1,
+                .row.count = d->x.sizes[d->axis],
+                .row.x_step = kiln_view_stride(d->x, d->axis),
+                .row.to_step = kiln_view_stride(d->out, d->axis)};
+    op_lines_make(views, VIEWS, d->axis, &p->lines);
+    int64_t near = llabs(p->lines.nest.strides[X][p->lines.nest.rank - 1]);
+    int64_t far = llabs(p->row.x_step);
     p->is_columns = p->lines.rows > 1 && ((far != 1 && near < far) || p->row.count <= SHORT);
     p->width = 8;
-    while (p->width > 1 && !is_possible(p, views, p->width, is_reverse))
+    while (p->width > 1 && !is_possible(p, views, p->width, d->is_reverse))
         p->width /= 2;
     if (p->is_columns) {
         op_nest_widen(&p->lines.nest, p->width);
@@ -93,14 +93,15 @@ static void make_plan(const kiln_view *views, uint32_t axis, bool is_reverse, pl
 static kiln_status launch(kiln *k, const plan *p, const kiln_scan_desc *d, const kiln_view *words,
                           bool is_in_place, bool is_first)
 {
+    kiln_type type = kiln_view_type(d->x), out = kiln_view_type(d->out);
     op_packs packs;
     op_nest_cut(&p->lines.nest, &packs);
     op_request r = {.program = p->is_columns ? &columns_program : &rows_program};
     op_set(&r, KIND, d->op);
-    op_set(&r, T, p->type);
-    op_set(&r, OUT, p->out);
-    op_set(&r, OTHER_OUT, p->out != p->type);
-    op_set(&r, ACC, p->acc);
+    op_set(&r, T, type);
+    op_set(&r, OUT, out);
+    op_set(&r, OTHER_OUT, out != type);
+    op_set(&r, ACC, op_type_of_sums(type));
     op_set(&r, V, p->width);
     op_set(&r, PER, p->per);
     if (!p->is_columns)
@@ -125,34 +126,27 @@ static kiln_status launch(kiln *k, const plan *p, const kiln_scan_desc *d, const
                                             .stream = d->stream});
 }
 
-static kiln_status begin(kiln *k, const char *call, const kiln_scan_desc *d, bool is_backward,
-                         plan *p, bool *is_in_place)
+// bytes: where only those of the workspace are asked for.
+static kiln_status run(kiln *k, const char *call, const kiln_scan_desc *d, bool is_backward,
+                       uint64_t *bytes)
 {
     const op_operand o[] = {
         {is_backward ? "dout" : "x", &d->x, .may_be_replaced = true, .types = &op_types_all},
         {is_backward ? "dx" : "out", &d->out, .is_result = true, .types = &op_types_all,
          .same = OP_SAME_SIZES}};
-    kiln_status status = op_check_rows(k, call, o, COUNT(o), d->axis, is_in_place);
-    if (!status && (unsigned)d->op > KILN_SCAN_MIN)
-        status = op_refuse(k, call, "there is no scan %d", (int)d->op);
-    if (status)
-        return status;
-    const kiln_view views[VIEWS] = {[TO] = d->out, [X] = d->x};
-    *p = (plan){.bytes = 0};
-    if (kiln_view_count(d->x))
-        make_plan(views, d->axis, d->is_reverse, p);
-    return KILN_OK;
-}
-
-static kiln_status run(kiln *k, const char *call, const kiln_scan_desc *d, bool is_backward)
-{
-    plan p;
+    plan p = {.bytes = 0};
     bool is_in_place;
     kiln_view words = {.buffer = NULL};
-    kiln_status status = begin(k, call, d, is_backward, &p, &is_in_place);
-    if (!status)
+    kiln_status status = op_check_rows(k, call, o, COUNT(o), d->axis, &is_in_place);
+    if (!status && (unsigned)d->op > KILN_SCAN_MIN)
+        status = op_refuse(k, call, "there is no scan %d", (int)d->op);
+    if (!status && kiln_view_count(d->x))
+        make_plan(d, &p);
+    if (!status && bytes)
+        *bytes = p.bytes;
+    else if (!status)
         status = op_check_workspace(k, call, &d->workspace, p.bytes, &words);
-    if (status || !kiln_view_count(d->x))
+    if (status || bytes || !kiln_view_count(d->x))
         return status;
     if (p.parts > 1)
         status = launch(k, &p, d, &words, is_in_place, true);
@@ -161,34 +155,24 @@ static kiln_status run(kiln *k, const char *call, const kiln_scan_desc *d, bool 
 
 kiln_status kiln_scan_workspace(kiln *k, const kiln_scan_desc *d, uint64_t *bytes)
 {
-    const char *call = "kiln_scan_workspace";
-    plan p;
-    kiln_status status = op_begin(k, call, d);
-    if (!status && !bytes)
-        status = op_refuse(k, call, "'bytes' is NULL");
-    if (!status)
-        status = begin(k, call, d, false, &p, NULL);
-    if (!status)
-        *bytes = p.bytes;
-    return status;
+    kiln_status status = op_begin_bytes(k, __func__, d, bytes);
+    return status ? status : run(k, __func__, d, false, bytes);
 }
 
 kiln_status kiln_scan_forward(kiln *k, const kiln_scan_desc *d)
 {
-    const char *call = "kiln_scan_forward";
-    kiln_status status = op_begin(k, call, d);
-    return status ? status : run(k, call, d, false);
+    kiln_status status = op_begin(k, __func__, d);
+    return status ? status : run(k, __func__, d, false, NULL);
 }
 
 kiln_status kiln_scan_backward(kiln *k, const kiln_scan_desc *d)
 {
-    const char *call = "kiln_scan_backward";
-    kiln_status status = op_begin(k, call, d);
+    kiln_status status = op_begin(k, __func__, d);
+    if (!status && d->op != KILN_SCAN_SUM)
+        status = op_refuse(k, __func__, "only a running sum has a derivative");
     if (status)
         return status;
-    if (d->op != KILN_SCAN_SUM)
-        return op_refuse(k, call, "only a running sum has a derivative");
     kiln_scan_desc reversed = *d;
     reversed.is_reverse = !d->is_reverse;
-    return run(k, call, &reversed, true);
+    return run(k, __func__, &reversed, true, NULL);
 }
