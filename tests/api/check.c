@@ -101,5 +101,10 @@ int main(void)
     EXPECT(kiln_check(turn, NULL, NULL), KILN_E_BAD_ARGUMENT, "K6003", "NULL");
     EXPECT(kiln_check(NULL, &bad, NULL), KILN_E_BAD_HANDLE, "K6002", "");
     kiln_close(k);
+
+    kiln_resources resources; // cpu makes no machine code for it, so there is none to wait for
+    CHECK(!kiln_open("cpu", &k) && !kiln_compile(k, &desc, &m) &&
+          !kiln_module_kernel(m, "turn", &turn) && !kiln_kernel_resources(turn, &resources));
+    kiln_close(k);
     return api_done("check");
 }

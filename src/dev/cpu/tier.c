@@ -257,7 +257,7 @@ static bool wait_for_job(build_job *job, const volatile int *cancel, uint64_t mo
 
 bool tier_wait(kiln_module *m)
 {
-    if (!cpu_module_of(m)->job)
+    if (!m->dev || !cpu_module_of(m)->job) // for kiln_check, or there is nothing to wait for
         return true;
     signal_worker(&cpu_module_of(m)->job->is_wanted);
     if (cpu_module_of(m)->job->owner == getpid() &&

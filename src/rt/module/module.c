@@ -259,13 +259,25 @@ static kiln_status make_code(kiln_module *m, const kiln_compile_desc *given)
     return status;
 }
 
+// Apart for the same reason. False: no memory.
+static bool set_name(kiln_module *m, const char *name)
+{
+    bug_frame frame;
+    if (bug_enter(&frame))
+        return false;
+    m->name = copy(m->a, name);
+    bug_leave(&frame);
+    return true;
+}
+
 static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
 {
     kiln *k = m->k;
     const device_ops *ops = k->ops;
     m->target = desc->target ? device_target(desc->target) : k->target;
     m->for_check = desc->for_check && ops->can_check;
-    m->name = copy(m->a, desc->path ? desc->path : "<string>");
+    if (!set_name(m, desc->path ? desc->path : "<string>"))
+        return error_no_memory(k, "a module");
     bool is_taken = m->target == k->target ||
                     (m->target && ops->accepts_target && ops->accepts_target(k, m->target));
     if (!is_taken && !desc->is_ptx)

@@ -125,29 +125,37 @@ void trace_compiled(const kiln_module *m, const compile_outcome *outcome)
 }
 
 // --- modules and launches
-void trace_ready(const kiln_module *m)
+// A line that there is no memory for is left out.
+static void trace_resources(const kiln_module *m, kiln_kernel *kernel, const kiln_resources *r)
 {
     const target *t = m->target;
+    arena *a = arena_new();
+    bug_frame frame;
+    if (a && !bug_enter(&frame)) {
+        report_row row = {.kernel = kernel->name,
+                          .source = REPORT_DRIVER,
+                          .registers = r->registers,
+                          .spills = (uint32_t)(r->spill_stores / 4),
+                          .local_bytes = r->local_bytes,
+                          .shared_bytes = r->shared_bytes,
+                          .threads = kernel->block[0] * kernel->block[1] * kernel->block[2]};
+        text line = {.in = a};
+        if (t->registers && r->registers)
+            report_line(&row, t, &line);
+        else
+            text_printf(&line, "%s  %s  %zu B shared", kernel->name, t->name, r->shared_bytes);
+        log_message(LOG_RESOURCES, "%s", line.at);
+        bug_leave(&frame);
+    }
+    arena_free(a);
+}
+
+void trace_ready(const kiln_module *m)
+{
     for (size_t n = 0; log_wants(LOG_RESOURCES) && n < m->kernel_count; n++) {
-        kiln_kernel *kernel = m->kernels[n];
         kiln_resources r = {0};
-        arena *a = arena_new();
-        if (a && !kiln_kernel_resources(kernel, &r)) {
-            report_row row = {.kernel = kernel->name,
-                              .source = REPORT_DRIVER,
-                              .registers = r.registers,
-                              .spills = (uint32_t)(r.spill_stores / 4),
-                              .local_bytes = r.local_bytes,
-                              .shared_bytes = r.shared_bytes,
-                              .threads = kernel->block[0] * kernel->block[1] * kernel->block[2]};
-            text line = {.in = a};
-            if (t->registers && r.registers)
-                report_line(&row, t, &line);
-            else
-                text_printf(&line, "%s  %s  %zu B shared", kernel->name, t->name, r.shared_bytes);
-            log_message(LOG_RESOURCES, "%s", line.at);
-        }
-        arena_free(a);
+        if (!kiln_kernel_resources(m->kernels[n], &r))
+            trace_resources(m, m->kernels[n], &r);
     }
     if (m->code)
         log_text(LOG_CODE, "the code", m->code);
