@@ -61,7 +61,13 @@ typedef struct kiln_host_desc {
 // Provides a function for all kernels that are launched on `k` from now on; one of the same name is
 // replaced. None of `call`, `plain` and `many`: takes it away. Not while kernels of `k` run.
 KILN_API kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc);
-// A host function does not close the context that its kernel runs in: that is refused.
+// What a host function does with the context that its kernel runs in: on interp and cpu it may
+// launch kernels, compile, and make, read and write buffers. It may not wait (kiln_sync and its
+// kin), register functions, change the heap or close the context. On cuda and opencl it may neither
+// launch, compile, make buffers nor copy, since the driver may wait for the kernel, which waits for
+// the function. A refused call gives K6003, and the kernel goes on. What is freed there is kept
+// until no kernel runs (on a GPU: until kiln_sync). Other contexts are not concerned.
+
 // From within a host function: the kernel stops with this text as its error.
 KILN_API void kiln_host_stop(const kiln_host_call *call, const char *text);
 

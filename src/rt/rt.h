@@ -33,12 +33,19 @@ typedef struct error_state {
     char kernel[128], file[256], hint[256];
 } error_state;
 
+typedef struct rt_late {
+    struct rt_late *next;
+    void (*drop)(void *handle);
+    void *handle;
+} rt_late;
+
 struct kiln {
     uint64_t magic, id;
     char device[32];
     error_state error;
     struct kiln_module *modules; // lists of everything made through this context
     struct kiln_buffer *buffers;
+    rt_late *late;            // what host functions have freed: dropped when no kernel runs; atomic
     struct kiln_buffer *back; // exports that came back, under the lock of memory/export.c
     bool has_exports;         // some buffer was ever exported; atomic
     bool is_closed;           // kiln_close was called; exports are still out
@@ -123,6 +130,7 @@ struct kiln_kernel {
 struct kiln_module {
     uint64_t magic, id;
     kiln *k;
+    rt_late late;
     arena *a; // programs, names, parameters
     char *log;
     kiln_kernel **kernels;
@@ -169,6 +177,7 @@ struct kiln_buffer {
     uint32_t exports;              // of foreign libraries (memory/export.c), under its lock
     struct kiln_buffer *next_back; // of those that came back
     bool is_back;
+    rt_late late;
 };
 
 // What the work of a graph, or of a capture, needs to be alive (graph/uses.c).
@@ -186,6 +195,7 @@ typedef struct graph_uses {
 struct kiln_stream {
     uint64_t magic, id;
     kiln *k;
+    rt_late late;
     struct kiln_stream *prev, *next;
     kiln_graph *capture; // of a device without graphs of its own: where calls are kept (capture.h)
     bool is_capturing;
@@ -205,6 +215,7 @@ struct kiln_event {
 struct kiln_graph {
     uint64_t magic, id;
     kiln *k;
+    rt_late late;
     struct kiln_graph *prev, *next;
     size_t node_count;
     bool is_by_hand;
@@ -289,7 +300,25 @@ void context_finish(kiln *k); // context.c: the end of kiln_close, where none is
 kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_arg *args,
                          rt_launch *out, bool *is_empty);
 // --- context/context.c
-void context_serve(const kiln *k); // this thread calls host functions for k's kernels
+// Who this thread calls host functions for. A call that would wait for the kernel which makes such
+// a call would wait for itself, so the function that it calls is refused.
+typedef struct context_call {
+    const kiln *k;
+    bool is_served; // the kernel runs elsewhere: this thread is one that serves its calls
+    const struct context_call *outer;
+} context_call;
+void context_enter(context_call *call, const kiln *k); // a function is called: until context_leave
+void context_leave(const context_call *call);
+void context_serve(context_call *call, const kiln *k); // this thread calls k's functions for good
+bool context_is_within(const kiln *k);                 // a kernel of k has called, or runs here
+// Before a wait for kernels of k, by the public call of that name. context_may_use: before a call
+// that waits only where kernels run elsewhere.
+kiln_status context_may_wait(kiln *k, const char *call);
+kiln_status context_may_use(kiln *k, const char *call);
+// A handle that the program frees while a kernel runs, which may need it: it is dead for the
+// program at once, and `drop` is called when no kernel runs. False: none runs, drop it now.
+bool context_keeps(kiln *k, rt_late *late, void (*drop)(void *handle), void *handle);
+void context_drop_late(kiln *k); // no kernel runs
 // Where a context's kernel output goes.
 void context_print(void *k, const char *bytes, size_t len);
 void context_print_error(kiln *k, const char *bytes, size_t len); // of stderr

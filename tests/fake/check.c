@@ -697,6 +697,7 @@ static const fake_case cases[] = {
     {"two gpus", "gpus=2", two_gpus},
     {"foreign memory", "gpus=2", foreign_memory},
     {"host calls", "", host_calls},
+    {"host functions that wait", "", host_waits},
     {"lines while a kernel runs", "", print_live},
     {"lines before calls", "", lines_before_calls},
     {"host calls without mapping", "nomap", no_mapping},

@@ -136,6 +136,98 @@ static void host_calls(void)
     kiln_close(k);
 }
 
+// --- functions that would wait for the kernel that calls them
+static struct {
+    kiln *k;
+    kiln_module *m;
+    kiln_stream *s;
+    kiln_event *e;
+    kiln_graph *g;
+    kiln_buffer *x, *freed;
+    void *memory;
+} used;
+
+static kiln_status wait_in_some_way(int32_t how)
+{
+    int32_t value = 1, values[64];
+    void *memory = NULL;
+    kiln_heap_stats stats;
+    kiln_module *made = NULL;
+    kiln_buffer *new_one = NULL;
+    kiln_arg arg = kiln_arg_buffer(used.x);
+    kiln_copy_desc copy = {.to = used.x, .from_host = &value, .count = 1};
+    switch (how) {
+    case 0: return kiln_sync(used.k);
+    case 1: return kiln_stream_sync(used.s);
+    case 2: return kiln_event_sync(used.e);
+    case 3: return kiln_read(used.x, 0, &value, 1);
+    case 4: return kiln_write(used.x, 0, &value, 1);
+    case 5: return kiln_fill(used.x, &value);
+    case 6: return kiln_fill_async(used.x, 0, 1, &value, NULL);
+    case 7: return kiln_copy(&copy);
+    case 8: return kiln_read_view(kiln_view_all(used.x), values);
+    case 9: return kiln_memory_trim(used.k);
+    case 10: return kiln_heap_stats_of(used.k, &stats);
+    case 11: return kiln_heap_reset(used.k);
+    case 12: return kiln_compile(used.k, &(kiln_compile_desc){.source = calling}, &made);
+    case 13: kiln_close(used.k); break;
+    case 14: return kiln_host_register(used.k, &(kiln_host_desc){.name = "twice", .call = twice});
+    case 15: return kiln_buffer_new(used.k, KILN_I32, 64, &new_one);
+    case 16: return kiln_host_alloc(used.k, 64, &memory);
+    case 17: kiln_host_free(used.k, used.memory); break;
+    case 18: return api_launch(api_kernel(used.m, "quiet"), 1, 0, &arg, 1);
+    case 19: return kiln_graph_launch(used.g, NULL);
+    default: return KILN_OK;
+    }
+    return kiln_last_error(used.k)->status;
+}
+enum { WAITS = 20 };
+static int32_t way;
+static const kiln_status refusal = KILN_E_BAD_ARGUMENT;
+
+static void waits(void *user, const kiln_host_call *call)
+{
+    kiln_status got = wait_in_some_way(way);
+    if (way == WAITS) { // they stay until the kernel has ended
+        kiln_buffer_free(used.freed);
+        kiln_graph_free(used.g);
+        kiln_stream_free(used.s);
+        kiln_module_free(used.m);
+    } else if (got != refusal || strcmp(kiln_last_error(used.k)->code, "K6003") != 0)
+        printf("wait %d was not refused: %s\n", (int)way, kiln_status_name(got));
+    else
+        ++*(int32_t *)user;
+    *(int32_t *)call->result = 2 * *(int32_t *)call->args[0];
+}
+
+static void host_waits(void)
+{
+    char settings[64];
+    int32_t refused = 0;
+    kiln_memory_info before, after;
+    snprintf(settings, sizeof settings, "play=0x%llx", (unsigned long long)(uintptr_t)play);
+    setenv("FAKE_CUDA", settings, 1);
+    kiln *k = used.k = api_open("cuda");
+    kiln_module *m = used.m = api_compile(k, calling, 0);
+    CHECK(!kiln_stream_new(k, 0, &used.s) && !kiln_event_new(k, &used.e));
+    CHECK(!kiln_event_record(used.e, NULL) && !kiln_heap_reset(k) && !kiln_graph_new(k, &used.g));
+    CHECK(!kiln_buffer_new(k, KILN_I32, 64, &used.x) &&
+          !kiln_buffer_new(k, KILN_I32, 64, &used.freed));
+    CHECK(!kiln_host_register(k,
+                              &(kiln_host_desc){.name = "twice", .call = waits, .user = &refused}));
+    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "tell", .call = tell, .user = &heard}));
+    CHECK(!kiln_memory_info_of(k, &before) && !kiln_host_alloc(k, 64, &used.memory));
+    kiln_arg args[1] = {kiln_arg_buffer(used.x)};
+    for (way = 0; way <= WAITS; way++) {
+        CHECK(!api_launch(api_kernel(m, "calls"), 1, 0, args, 1) && !wrong_plays);
+        CHECK(way < WAITS ||
+              (!kiln_memory_info_of(k, &after) && after.buffer_count == before.buffer_count));
+        CHECK(!kiln_sync(k) && refused == (way < WAITS ? way + 1 : WAITS));
+    }
+    CHECK(!kiln_memory_info_of(k, &after) && after.buffer_count == before.buffer_count - 1);
+    kiln_close(k);
+}
+
 // --- lines of printf, and calls that come after them
 static const char printing[] = "#include <kiln/kernel.h>\n"
                                "#include <stdio.h>\n"

@@ -498,6 +498,45 @@ static void test_cancel(kiln *k, kiln_module *m)
     kiln_buffer_free(out);
 }
 
+// Who waits for the kernel that waits for him is told so.
+typedef struct waits {
+    kiln *k;
+    kiln_stream *s;
+    kiln_event *e;
+    int32_t refused; // atomic
+} waits;
+
+static void waiting_twice(void *user, const kiln_host_call *call)
+{
+    waits *w = (waits *)user;
+    kiln_status got[3] = {kiln_sync(w->k), kiln_stream_sync(w->s), kiln_event_sync(w->e)};
+    for (int n = 0; n < 3; n++)
+        __atomic_fetch_add(&w->refused, got[n] == KILN_E_BAD_ARGUMENT, __ATOMIC_RELAXED);
+    twice(NULL, call);
+}
+
+static void test_waits(kiln *k, kiln_module *m)
+{
+    enum { N = 640 };
+    static int32_t got[N];
+    waits w = {k, NULL, NULL, 0};
+    kiln_buffer *out = NULL;
+    uint32_t wrong = 0;
+    CHECK(!kiln_stream_new(k, 0, &w.s) && !kiln_event_new(k, &w.e) &&
+          !kiln_event_record(w.e, w.s) && !kiln_buffer_new(k, KILN_I32, N, &out));
+    kiln_arg args[2] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, N)};
+    add(k, "twice", waiting_twice, &w, true);
+    CHECK(!run(k, m, "all", N / 64, args, 2) && !kiln_read(out, 0, got, N));
+    add(k, "twice", twice, NULL, true);
+    for (int i = 0; i < N; i++)
+        wrong += got[i] != 2 * i;
+    CHECK(!wrong && w.refused == 3 * N);
+    CHECK(!kiln_stream_sync(w.s) && !kiln_event_sync(w.e));
+    kiln_event_free(w.e);
+    kiln_stream_free(w.s);
+    kiln_buffer_free(out);
+}
+
 // --- figures
 static const char bench_source[] =
     "#include <kiln/kernel.h>\n"
@@ -714,6 +753,8 @@ int main(int argc, char **argv)
         test_streams(k, m);
         step("blocking");
         test_blocking(k, m, is_cuda);
+        step("waits");
+        test_waits(k, m);
         step("stop");
         test_stop(k, m);
         step("cancel");

@@ -283,7 +283,9 @@ kiln_status cuda_sync(kiln *k, kiln_stream *handle)
 {
     cuda_device *d = cuda_of(k);
     cuda_stream *s = handle ? handle->dev : NULL;
-    kiln_status status = cuda_ready(k);
+    kiln_status status = context_may_use(k, "a call that waits for the GPU");
+    if (!status)
+        status = cuda_ready(k);
     if (status)
         return status;
     // What kernels print can only be read after all of them have ended.

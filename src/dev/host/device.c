@@ -43,7 +43,8 @@ void host_close(kiln *k)
     host_device *d = host_of(k);
     if (!d)
         return;
-    free(d->rows);
+    host_free_old_tables(d);
+    free(d->table);
     free(d->free_rows);
     free(d);
     k->dev = NULL;

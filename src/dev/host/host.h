@@ -12,8 +12,14 @@
 #include "rt/graph/capture.h"
 #include "rt/rt.h"
 
+typedef struct segment_table {   // a segment table
+    struct segment_table *older; // which kernels that run may still use
+    interp_buffer rows[];
+} segment_table;
+
 typedef struct host_device { // the first member of what such a device keeps of a context
-    interp_buffer *rows;     // the segment table; row 0 is null; none before the first buffer
+    segment_table *table;
+    interp_buffer *rows; // of the table; row 0 is null; none before the first buffer
     uint32_t row_count, row_cap;
     uint32_t *free_rows;
     uint32_t free_row_count;
@@ -41,6 +47,7 @@ kiln_status host_buffer_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_de
 kiln_status host_buffer_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
 void host_dlpack(const kiln *k, int32_t *type, int32_t *id);
 void host_buffer_free(kiln_buffer *b);
+void host_free_old_tables(const host_device *d); // no kernel runs
 kiln_status host_copy(kiln *k, const rt_copy *c);
 kiln_status host_fill(kiln_buffer *b, size_t first, size_t count, const void *element,
                       kiln_stream *s);

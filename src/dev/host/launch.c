@@ -36,6 +36,13 @@ static void put_floats_back(const float_state *before)
 }
 #endif
 
+// What functions that kernels called have freed or outgrown.
+static void host_launches_ended(kiln *k)
+{
+    context_drop_late(k);
+    host_free_old_tables(host_of(k));
+}
+
 kiln_status host_launch(kiln_kernel *kernel, const rt_launch *l,
                         kiln_status (*run)(kiln_kernel *kernel, const rt_launch *l))
 {
@@ -52,6 +59,7 @@ kiln_status host_launch(kiln_kernel *kernel, const rt_launch *l,
     float_state before = plain_floats();
     kiln_status status = run(kernel, l);
     put_floats_back(&before);
-    __atomic_fetch_sub(&k->launches, 1, __ATOMIC_RELAXED);
+    if (__atomic_sub_fetch(&k->launches, 1, __ATOMIC_RELAXED) == 0)
+        host_launches_ended(k);
     return status;
 }

@@ -13,9 +13,20 @@ typedef struct host_buffer {
     uint32_t row;
 } host_buffer;
 
-// A free row of the segment table, or 0.
-static uint32_t row_new(host_device *d)
+void host_free_old_tables(const host_device *d)
 {
+    while (d->table && d->table->older) {
+        segment_table *old = d->table->older;
+        d->table->older = old->older;
+        free(old);
+    }
+}
+
+// A free row of the segment table for the buffer, or 0. A kernel that runs goes on with the table
+// that it began with.
+static uint32_t row_new(const kiln_buffer *b)
+{
+    host_device *d = host_of(b->k);
     if (d->free_row_count)
         return d->free_rows[--d->free_row_count];
     if (d->row_count < d->row_cap)
@@ -23,16 +34,21 @@ static uint32_t row_new(host_device *d)
     if (d->row_count >= ROW_LIMIT)
         return 0;
     uint32_t cap = d->row_cap ? d->row_cap * 2 : 16;
-    interp_buffer *rows = realloc(d->rows, cap * sizeof *rows);
-    if (!rows)
-        return 0;
-    d->rows = rows;
     uint32_t *spare = realloc(d->free_rows, cap * sizeof *spare);
     if (!spare)
         return 0;
     d->free_rows = spare;
-    memset(rows + d->row_cap, 0, (cap - d->row_cap) * sizeof *rows);
+    segment_table *table = calloc(1, sizeof *table + cap * sizeof *table->rows);
+    if (!table)
+        return 0;
+    if (d->row_cap)
+        memcpy(table->rows, d->rows, d->row_cap * sizeof *d->rows);
+    table->older = d->table;
+    d->table = table;
+    d->rows = table->rows;
     d->row_cap = cap;
+    if (!b->k->launches)
+        host_free_old_tables(d);
     if (!d->row_count)
         d->row_count = 1; // row 0 is null
     return d->row_count++;
@@ -66,7 +82,7 @@ kiln_status host_buffer_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_de
     if (!base)
         base = (uint8_t *)(((uintptr_t)memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
     advise_large_pages(memory, bytes);
-    uint32_t row = memory ? row_new(d) : 0;
+    uint32_t row = memory ? row_new(b) : 0;
     if (!row) {
         guarded_free(memory, mapped);
         free(h);
@@ -106,7 +122,7 @@ kiln_status host_buffer_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc 
     size_t off = (uintptr_t)desc->host % WIDEST;
     host_buffer *h = calloc(1, sizeof *h);
     if (h)
-        h->row = row_new(d);
+        h->row = row_new(b);
     if (!h || !h->row) {
         free(h);
         return error_no_memory(b->k, "a buffer");

@@ -186,7 +186,9 @@ ocl_event *ocl_last_of(kiln_stream *s)
 kiln_status ocl_sync(kiln *k, kiln_stream *s)
 {
     ocl_device *d = ocl_of(k);
-    kiln_status status = ocl_ready(k);
+    kiln_status status = context_may_use(k, "a call that waits for the device");
+    if (!status)
+        status = ocl_ready(k);
     if (status)
         return status;
     // What kernels print can only be read after all of them have ended.

@@ -357,7 +357,8 @@ static void *worker_main(void *user)
 {
     worker *w = user;
     server *s = w->s;
-    context_serve(s->k);
+    context_call base;
+    context_serve(&base, s->k);
     expect_short_naps();
     pthread_mutex_lock(&s->lock);
     while (!LOAD(s->is_stopping)) {

@@ -133,24 +133,94 @@ kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
         (list) = next;                                                                             \
     }
 
-static _Thread_local const kiln *served;
+static _Thread_local const context_call *innermost;
 
-void context_serve(const kiln *k)
+static void enter(context_call *call, const kiln *k, bool is_served)
 {
-    served = k;
+    *call = (context_call){k, is_served, innermost};
+    innermost = call;
+}
+
+void context_enter(context_call *call, const kiln *k)
+{
+    enter(call, k, false);
+}
+
+void context_leave(const context_call *call)
+{
+    innermost = call->outer;
+}
+
+void context_serve(context_call *call, const kiln *k)
+{
+    enter(call, k, true);
+}
+
+static bool has_called(const kiln *k, bool is_served)
+{
+    for (const context_call *c = innermost; c; c = c->outer)
+        if (c->k == k && c->is_served >= is_served)
+            return true;
+    return false;
+}
+
+bool context_is_within(const kiln *k)
+{
+    return has_called(k, false) || __atomic_load_n(&k->launches, __ATOMIC_RELAXED);
+}
+
+static kiln_status refuse_wait(kiln *k, const char *call)
+{
+    return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                     "%s: a host function that a kernel of this context calls cannot wait for that "
+                     "kernel, which waits for the function: do this after the launch",
+                     call);
+}
+
+kiln_status context_may_wait(kiln *k, const char *call)
+{
+    return has_called(k, false) ? refuse_wait(k, call) : KILN_OK;
+}
+
+kiln_status context_may_use(kiln *k, const char *call)
+{
+    return has_called(k, true) ? refuse_wait(k, call) : KILN_OK;
+}
+
+bool context_keeps(kiln *k, rt_late *late, void (*drop)(void *handle), void *handle)
+{
+    if (!context_is_within(k))
+        return false;
+    handle_retire(handle);
+    *late = (rt_late){__atomic_load_n(&k->late, __ATOMIC_RELAXED), drop, handle};
+    while (!__atomic_compare_exchange_n(&k->late, &late->next, late, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
+    return true;
+}
+
+void context_drop_late(kiln *k)
+{
+    rt_late *late = __atomic_exchange_n(&k->late, NULL, __ATOMIC_ACQUIRE);
+    while (late) {
+        rt_late *next = late->next; // its handle goes
+        late->drop(late->handle);
+        late = next;
+    }
 }
 
 void kiln_close(kiln *k)
 {
     if (!handle_can_free(HANDLE_CONTEXT, k))
         return;
-    if (served == k || __atomic_load_n(&k->launches, __ATOMIC_RELAXED)) {
+    if (context_is_within(k)) {
         error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                   "kiln_close: a kernel of this context runs now: close it after the launch, not "
                   "from a function that the kernel calls");
         return;
     }
     k->ops->sync(k, NULL);
+    context_drop_late(k);
     if (k->op_cache)
         k->op_cache_free(k->op_cache);
     DROP_ALL(k->graphs, graph_drop)
@@ -219,7 +289,11 @@ kiln_status kiln_sync(kiln *k)
 {
     if (!handle_is(HANDLE_CONTEXT, k))
         return error_bad_handle(HANDLE_CONTEXT, k);
-    kiln_status st = k->ops->sync(k, NULL);
+    kiln_status st = context_may_wait(k, "kiln_sync");
+    if (st)
+        return st;
+    st = k->ops->sync(k, NULL);
+    context_drop_late(k);
     export_collect(k);
     return st;
 }

@@ -1,5 +1,6 @@
 // Errors of the public calls: the newest on each context, and the newest of each thread for calls
 // that have no context (an open that failed, a bad handle). Setting one never fails.
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +16,8 @@ typedef struct thread_error {
 } thread_error;
 
 static _Thread_local thread_error of_thread;
+// Of contexts' errors: functions that kernels call may fail in several threads at once.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const struct {
     diag_code code;
@@ -81,6 +84,7 @@ static kiln_status set(kiln *k, kiln_status status, const char *code, const char
     if (!k)
         return status;
     error_state *e = &k->error;
+    pthread_mutex_lock(&lock);
     e->order = t->order;
     size_t len = strlen(message);
     char *copy = malloc(len + 1);
@@ -92,6 +96,7 @@ static kiln_status set(kiln *k, kiln_status status, const char *code, const char
     memcpy(e->hint, t->hint, sizeof e->hint);
     e->kernel[0] = e->file[0] = 0;
     show(&e->shown, status, e->code, copy ? copy : "out of memory", e->kernel, e->file, e->hint);
+    pthread_mutex_unlock(&lock);
     return status;
 }
 
@@ -132,10 +137,27 @@ void error_add_place(kiln *k, const char *kernel, const char *file, uint32_t lin
     error_state *e = &k->error;
     snprintf(t->kernel, sizeof t->kernel, "%s", kernel);
     snprintf(t->file, sizeof t->file, "%s", file);
+    pthread_mutex_lock(&lock);
     memcpy(e->kernel, t->kernel, sizeof e->kernel);
     memcpy(e->file, t->file, sizeof e->file);
     t->shown.line = e->shown.line = (int)line;
     t->shown.column = e->shown.column = (int)column;
+    pthread_mutex_unlock(&lock);
+}
+
+// Behind the context's error, where that is this thread's newest. A bad handle is the thread's
+// error alone: what the context has is older then.
+static void add_to_context(error_state *e, const thread_error *t, const char *line)
+{
+    if (!e->text || strncmp(e->text, t->text, sizeof t->text - 1) != 0)
+        return;
+    size_t len = strlen(e->text), size = len + strlen(line) + 4;
+    char *longer = realloc(e->text, size);
+    if (!longer)
+        return;
+    snprintf(longer + len, size - len, "\n  %s", line);
+    e->text = longer;
+    e->shown.text = longer;
 }
 
 void error_add_line(kiln *k, const char *format, ...)
@@ -146,21 +168,11 @@ void error_add_line(kiln *k, const char *format, ...)
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
     thread_error *t = &of_thread;
-    error_state *e = &k->error;
-    // A bad handle is the thread's error alone: what the context has is older then.
-    bool is_of_both = e->text && !strncmp(e->text, t->text, sizeof t->text - 1);
+    pthread_mutex_lock(&lock);
+    add_to_context(&k->error, t, line);
+    pthread_mutex_unlock(&lock);
     size_t len = strlen(t->text);
     snprintf(t->text + len, sizeof t->text - len, "\n  %s", line);
-    if (!is_of_both)
-        return;
-    size_t size = strlen(e->text) + strlen(line) + 4;
-    char *longer = realloc(e->text, size);
-    if (!longer)
-        return;
-    len = strlen(longer);
-    snprintf(longer + len, size - len, "\n  %s", line);
-    e->text = longer;
-    e->shown.text = longer;
 }
 
 void error_add_kernel(kiln *k, const kiln_kernel *kernel)

@@ -86,19 +86,27 @@ void stream_drop(kiln_stream *s)
     handle_free(HANDLE_STREAM, s);
 }
 
-void kiln_stream_free(kiln_stream *s)
+static void free_stream(void *stream)
 {
-    if (!handle_can_free(HANDLE_STREAM, s))
-        return;
+    kiln_stream *s = stream;
     LIST_REMOVE(s->k->streams, s);
     stream_drop(s);
+}
+
+void kiln_stream_free(kiln_stream *s)
+{
+    if (handle_can_free(HANDLE_STREAM, s) && !context_keeps(s->k, &s->late, free_stream, s))
+        free_stream(s);
 }
 
 kiln_status kiln_stream_sync(kiln_stream *s)
 {
     if (!handle_is(HANDLE_STREAM, s))
         return error_bad_handle(HANDLE_STREAM, s);
-    return s->is_capturing ? capturing(s, "kiln_stream_sync") : s->k->ops->sync(s->k, s);
+    if (s->is_capturing)
+        return capturing(s, "kiln_stream_sync");
+    kiln_status status = context_may_wait(s->k, "kiln_stream_sync");
+    return status ? status : s->k->ops->sync(s->k, s);
 }
 
 kiln_status kiln_stream_is_done(kiln_stream *s, bool *is_done)
@@ -216,7 +224,8 @@ kiln_status kiln_event_sync(kiln_event *e)
     if (!e->is_recorded)
         return error_set(e->k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_event_sync: the event was never recorded");
-    return e->k->ops->event_sync(e);
+    kiln_status status = context_may_wait(e->k, "kiln_event_sync");
+    return status ? status : e->k->ops->event_sync(e);
 }
 
 kiln_status kiln_event_elapsed(const kiln_event *from, const kiln_event *to, double *ms)
@@ -438,6 +447,8 @@ kiln_status kiln_graph_launch(kiln_graph *g, kiln_stream *s)
     const graph_use *dead = status ? NULL : uses_find_dead(&g->uses);
     if (dead)
         status = check_use(g, dead);
+    if (!status)
+        status = context_may_use(g->k, "kiln_graph_launch");
     return status ? status : g->k->ops->graph_launch(g, s);
 }
 
@@ -453,10 +464,15 @@ void graph_drop(kiln_graph *g)
     handle_free(HANDLE_GRAPH, g);
 }
 
-void kiln_graph_free(kiln_graph *g)
+static void free_graph(void *graph)
 {
-    if (!g || check_graph(g))
-        return;
+    kiln_graph *g = graph;
     LIST_REMOVE(g->k->graphs, g);
     graph_drop(g);
+}
+
+void kiln_graph_free(kiln_graph *g)
+{
+    if (g && !check_graph(g) && !context_keeps(g->k, &g->late, free_graph, g))
+        free_graph(g);
 }

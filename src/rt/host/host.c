@@ -59,14 +59,13 @@ static host_row *new_row(kiln *k, const char *name)
         free_row(row);
         return NULL;
     }
+    row->k = k;
     row->next = k->hosts;
     return k->hosts = row;
 }
 
-kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc)
+kiln_status host_provide(kiln *k, const kiln_host_desc *desc)
 {
-    if (!handle_is(HANDLE_CONTEXT, k))
-        return error_bad_handle(HANDLE_CONTEXT, k);
     if (!desc || !desc->name || !*desc->name)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_register: there is no %s",
                          desc ? "name" : "description");
@@ -96,6 +95,18 @@ kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc)
     row->given = *desc;
     row->together = NULL;
     return KILN_OK;
+}
+
+kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (context_is_within(k))
+        return error_set(
+            k, KILN_E_BAD_ARGUMENT, K6003,
+            "kiln_host_register: a kernel of this context runs now: register functions "
+            "before the launch, not from one that the kernel calls");
+    return host_provide(k, desc);
 }
 
 void host_set_together(kiln *k, const char *name, host_together *together)
@@ -271,7 +282,10 @@ _Thread_local char host_thread;
 void host_enter(const host_site *site, const kiln_host_call *call)
 {
     const host_row *row = site->row;
-    if (!row->given.is_concurrent)
+    bool is_locked = !row->given.is_concurrent;
+    context_call within;
+    context_enter(&within, row->k);
+    if (is_locked)
         row_lock(row);
     if (row->given.call)
         row->given.call(row->given.user, call);
@@ -284,8 +298,9 @@ void host_enter(const host_site *site, const kiln_host_call *call)
         kiln_host_stop(call, "the host function was taken away");
     else
         native_call(&site->shape, row->given.plain, (const void *const *)call->args, call->result);
-    if (!row->given.is_concurrent)
+    if (is_locked)
         row_unlock(row);
+    context_leave(&within);
 }
 
 // The numbers lie where they came, little-endian.

@@ -7,6 +7,7 @@
 #include "rt/host/host.h"
 
 struct host_row {
+    kiln *k;
     char *name, *signature; // signature: NULL for any
     kiln_host_desc given;
     host_together *together; // NULL: there is none

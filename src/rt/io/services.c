@@ -78,11 +78,11 @@ kiln_status io_attach(kiln *k)
     io_state *s = io_of(k);
     kiln_status status = s ? KILN_OK : error_no_memory(k, "the services of the host");
     for (size_t n = 0; n < COUNT(rows) && !status; n++)
-        status = kiln_host_register(k, &(kiln_host_desc){.name = rows[n].name,
-                                                         .signature = rows[n].signature,
-                                                         .call = rows[n].call,
-                                                         .user = s,
-                                                         .is_concurrent = true});
+        status = host_provide(k, &(kiln_host_desc){.name = rows[n].name,
+                                                   .signature = rows[n].signature,
+                                                   .call = rows[n].call,
+                                                   .user = s,
+                                                   .is_concurrent = true});
     for (size_t n = 0; n < COUNT(together); n++)
         host_set_together(k, together[n].name, together[n].call);
     return status;

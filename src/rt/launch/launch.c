@@ -238,8 +238,10 @@ kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
     if (!args)
         return error_no_memory(k, "the arguments of a launch");
     rt_launch launch = {0};
-    bool is_empty;
-    kiln_status status = launch_check(kernel, desc, args, &launch, &is_empty);
+    bool is_empty = false;
+    kiln_status status = context_may_use(k, "kiln_launch");
+    if (!status)
+        status = launch_check(kernel, desc, args, &launch, &is_empty);
     if (!status && log_wants(LOG_ALL))
         trace_launch(kernel, &launch);
     if (!status && !is_empty && desc->stream && desc->stream->is_capturing &&

@@ -44,6 +44,9 @@ static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size,
         return error_set(k, KILN_E_NO_MEMORY, K6004,
                          "no memory for a buffer of %zu elements of %zu bytes", desc->count,
                          elem_size);
+    kiln_status status = context_may_use(k, "a call that makes a buffer");
+    if (status)
+        return status;
     export_collect(k);
     kiln_buffer *b = handle_new(HANDLE_BUFFER);
     if (!b)
@@ -56,8 +59,8 @@ static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size,
     snprintf(b->name, sizeof b->name, "%s", desc->name ? desc->name : "");
     b->is_foreign = foreign != NULL;
     b->is_read_only = foreign && foreign->is_read_only;
-    kiln_status status = foreign ? k->ops->wrap(b, elem_size * desc->count, foreign)
-                                 : k->ops->alloc(b, elem_size * desc->count, desc);
+    status = foreign ? k->ops->wrap(b, elem_size * desc->count, foreign)
+                     : k->ops->alloc(b, elem_size * desc->count, desc);
     if (status) {
         handle_free(HANDLE_BUFFER, b);
         return status;
@@ -174,6 +177,11 @@ kiln_status kiln_buffer_retain(kiln_buffer *b)
     return KILN_OK;
 }
 
+static void drop_late(void *buffer)
+{
+    buffer_release(buffer);
+}
+
 void kiln_buffer_free(kiln_buffer *b)
 {
     if (!handle_can_free(HANDLE_BUFFER, b))
@@ -181,6 +189,10 @@ void kiln_buffer_free(kiln_buffer *b)
     export_collect(b->k);
     if (--b->references)
         return;
+    if (context_keeps(b->k, &b->late, drop_late, b)) {
+        buffer_retain_use(b);
+        return;
+    }
     handle_retire(b);
     buffer_drop_unused(b);
 }
@@ -213,6 +225,8 @@ kiln_status kiln_write(kiln_buffer *b, size_t first, const void *from, size_t co
     kiln_status status = check_range(b, first, from, count, "kiln_write");
     if (!status)
         status = buffer_check_writable(b, "kiln_write");
+    if (!status && count)
+        status = context_may_use(b->k, "kiln_write");
     if (status || !count)
         return status;
     return b->k->ops->copy(b->k, &(rt_copy){.to = b,
@@ -225,6 +239,8 @@ kiln_status kiln_write(kiln_buffer *b, size_t first, const void *from, size_t co
 kiln_status kiln_read(const kiln_buffer *b, size_t first, void *to, size_t count)
 {
     kiln_status status = check_range(b, first, to, count, "kiln_read");
+    if (!status && count)
+        status = context_may_use(b->k, "kiln_read");
     if (status || !count)
         return status;
     return b->k->ops->copy(b->k, &(rt_copy){.from = b,
@@ -240,6 +256,8 @@ kiln_status kiln_fill(kiln_buffer *b, const void *element)
         check_range(b, 0, element, handle_is(HANDLE_BUFFER, b) ? b->count : 0, "kiln_fill");
     if (!status)
         status = buffer_check_writable(b, "kiln_fill");
+    if (!status)
+        status = context_may_use(b->k, "kiln_fill");
     return status || !b->count ? status : b->k->ops->fill(b, 0, b->count, element, NULL);
 }
 
@@ -251,6 +269,8 @@ kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count, const vo
         status = buffer_check_writable(b, "kiln_fill_async");
     if (!status)
         status = stream_check(b->k, stream);
+    if (!status && !stream)
+        status = context_may_use(b->k, "kiln_fill_async without a stream");
     if (!status && count && stream && stream->is_capturing && !uses_add_buffer(&stream->uses, b))
         status = error_no_memory(b->k, "a graph");
     return status || !count ? status : b->k->ops->fill(b, first, count, element, stream);

@@ -98,6 +98,10 @@ kiln_status kiln_copy(const kiln_copy_desc *d)
     kiln_status status = check_buffers(d, &k);
     if (!status)
         status = stream_check(k, d->stream);
+    if (!status && !d->stream && d->to)
+        status = context_may_use(d->to->k, "kiln_copy without a stream");
+    if (!status && !d->stream && d->from)
+        status = context_may_use(d->from->k, "kiln_copy without a stream");
     if (status)
         return status;
     size_t rows = d->rows ? d->rows : 1, size = d->to ? d->to->elem_size : d->from->elem_size;
@@ -147,10 +151,13 @@ kiln_status kiln_host_alloc(kiln *k, size_t bytes, void **out)
         return error_bad_handle(HANDLE_CONTEXT, k);
     if (!out)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_alloc: out is NULL");
+    kiln_status status = context_may_use(k, "kiln_host_alloc");
+    if (status)
+        return status;
     struct host_block *block = malloc(sizeof *block);
     if (!block)
         return error_no_memory(k, "host memory");
-    kiln_status status = k->ops->host_alloc(k, bytes, &block->memory);
+    status = k->ops->host_alloc(k, bytes, &block->memory);
     if (status) {
         free(block);
         return status;
@@ -167,6 +174,8 @@ void kiln_host_free(kiln *k, void *memory)
         error_bad_handle(HANDLE_CONTEXT, k);
         return;
     }
+    if (context_may_use(k, "kiln_host_free"))
+        return;
     for (struct host_block **at = &k->host_blocks; memory && *at; at = &(*at)->next)
         if ((*at)->memory == memory) {
             struct host_block *block = *at;
@@ -205,8 +214,10 @@ kiln_status kiln_memory_info_of(kiln *k, kiln_memory_info *out)
 
 kiln_status kiln_memory_trim(kiln *k)
 {
-    return handle_is(HANDLE_CONTEXT, k) ? k->ops->memory_trim(k)
-                                        : error_bad_handle(HANDLE_CONTEXT, k);
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    kiln_status status = context_may_use(k, "kiln_memory_trim");
+    return status ? status : k->ops->memory_trim(k);
 }
 
 // --- tensor maps

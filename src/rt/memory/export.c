@@ -63,7 +63,7 @@ static kiln_buffer *next_back(kiln *k)
 void export_collect(kiln *k)
 {
     kiln_buffer *b;
-    if (!__atomic_load_n(&k->has_exports, __ATOMIC_RELAXED))
+    if (!__atomic_load_n(&k->has_exports, __ATOMIC_RELAXED) || context_is_within(k))
         return;
     while ((b = next_back(k)) != NULL)
         buffer_drop_unused(b);

@@ -120,11 +120,14 @@ kiln_status kiln_heap_set(kiln *k, size_t bytes)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6082,
                          "kiln_heap_set: %zu bytes: a heap has from %zu (128 KiB) to %zu bytes",
                          bytes, LEAST, MOST);
+    kiln_status status = context_may_wait(k, "kiln_heap_set");
+    if (status)
+        return status;
     if (k->heap && k->graphs)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6082,
                          "kiln_heap_set: a graph may hold the old heap's address: free the graphs "
                          "first, or call kiln_heap_reset, which keeps the memory");
-    kiln_status status = k->ops->sync(k, NULL);
+    status = k->ops->sync(k, NULL);
     if (status)
         return status;
     kiln_buffer_free(k->heap);
@@ -141,7 +144,9 @@ kiln_status kiln_heap_reset(kiln *k)
         return make(k);
     static const uint64_t zero = 0;
     heap_header h;
-    kiln_status status = k->ops->sync(k, NULL);
+    kiln_status status = context_may_wait(k, "kiln_heap_reset");
+    if (!status)
+        status = k->ops->sync(k, NULL);
     heap_plan(k->heap->address, k->heap->count * 8, &h);
     if (!status)
         status = k->ops->fill(k->heap, 0, h.first / 8, &zero, NULL);
@@ -179,7 +184,9 @@ kiln_status kiln_heap_stats_of(kiln *k, kiln_heap_stats *out)
     if (!out)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_heap_stats_of: out is NULL");
     memset(out, 0, sizeof *out);
-    kiln_status status = k->heap ? k->ops->sync(k, NULL) : KILN_OK;
+    kiln_status status = k->heap ? context_may_use(k, "kiln_heap_stats_of") : KILN_OK;
+    if (!status && k->heap)
+        status = k->ops->sync(k, NULL);
     if (status || !k->heap)
         return status;
     heap_header plan, h;

@@ -57,7 +57,9 @@ static kiln_status copy_rows(const walk *w, uint64_t first, uint8_t *host, size_
         c.from_pitch = pitch;
         c.to_pitch = width;
     }
-    return w->buffer->k->ops->copy(w->buffer->k, &c);
+    kiln *k = w->buffer->k;
+    kiln_status status = context_may_use(k, w->is_write ? "kiln_write_view" : "kiln_read_view");
+    return status ? status : k->ops->copy(k, &c);
 }
 
 // Elements in row-major order, between the staging area and host memory. Returns where the next go.

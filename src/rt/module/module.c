@@ -141,12 +141,17 @@ void module_drop(kiln_module *m)
     handle_free(HANDLE_MODULE, m);
 }
 
-void kiln_module_free(kiln_module *m)
+static void free_now(void *module)
 {
-    if (!handle_can_free(HANDLE_MODULE, m))
-        return;
+    kiln_module *m = module;
     LIST_REMOVE(m->k->modules, m);
     module_drop(m);
+}
+
+void kiln_module_free(kiln_module *m)
+{
+    if (handle_can_free(HANDLE_MODULE, m) && !context_keeps(m->k, &m->late, free_now, m))
+        free_now(m);
 }
 
 static kiln_status compile(kiln_module *m, const kiln_compile_desc *desc, compile_outcome *made)
@@ -317,8 +322,10 @@ kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **o
     if (!desc || (!desc->path && !desc->source))
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_compile: neither a path nor a source text is given");
-    const char **tunes;
-    kiln_status status = tuned_choose(k, desc, &tunes);
+    const char **tunes = NULL;
+    kiln_status status = context_may_use(k, "kiln_compile"); // to load code a driver may wait
+    if (!status)
+        status = tuned_choose(k, desc, &tunes);
     if (status || !tunes)
         return status ? status : new_module(k, desc, out);
     kiln_compile_desc tuned = *desc;
