@@ -87,6 +87,12 @@ static void put_kernel(text *out, const run *r, const char *source)
     text_puts(out, "));\n}\n");
 }
 
+// A program of several files may be one that includes them: the compiler then says what is missing.
+static bool may_have_main(const char *source)
+{
+    return has_word(source, "main", '(') || has_word(source, "include", '"');
+}
+
 bool run_has_main(const run *r)
 {
     arena *scratch = arena_new();
@@ -113,7 +119,7 @@ int run_wrap_main(run *r)
         return EXIT_WORLD;
     }
     const char *source = str_dup(scratch, contents);
-    if (!has_word(source, "main", '(')) {
+    if (!may_have_main(source)) {
         arena_free(scratch);
         return cli_usage(r->verb, "--main: '%s' has no function 'int main(…)'", r->path);
     }

@@ -143,16 +143,28 @@ static ir_ref base_pointer(guard *g, ir_cursor *c, base b)
     return ir_at(g->f, id)->result;
 }
 
+// The bytes between two pointers into one array. Without optimisation one of them may still be
+// generic, and an address within the space of locals or of shared memory is another number.
+static ir_ref distance(guard *g, ir_cursor *c, ir_ref pointer, ir_ref start)
+{
+    ir_ref ends[2] = {pointer, start};
+    bool same_space = ir_type_of(g->f, pointer) == ir_type_of(g->f, start);
+    for (uint32_t k = 0; k < COUNT(ends); k++) {
+        if (!same_space && ir_type_of(g->f, ends[k]) != IR_PTR_GEN)
+            ends[k] = ir_convert(c, IR_PTRCAST, IR_PTR_GEN, ends[k]);
+        ends[k] = ir_convert(c, IR_PTRTOINT, IR_I64, ends[k]);
+    }
+    return ir_bin(c, IR_SUB, IR_I64, ends[0], ends[1]);
+}
+
 // The distance from the start of the array, as an i64; *constant gets what is known of it, and 0
 // stands for nothing else. A pointer that was carried around is compared by address.
 static ir_ref offset_of(guard *g, ir_cursor *c, ir_ref pointer, base b, int64_t *constant)
 {
     ir_func *f = g->f;
     ir_ref sum = 0;
-    if (alias_base_of(f, pointer).kind == ALIAS_UNKNOWN) {
-        ir_ref start = ir_convert(c, IR_PTRTOINT, IR_I64, base_pointer(g, c, b));
-        return ir_bin(c, IR_SUB, IR_I64, ir_convert(c, IR_PTRTOINT, IR_I64, pointer), start);
-    }
+    if (alias_base_of(f, pointer).kind == ALIAS_UNKNOWN)
+        return distance(g, c, pointer, base_pointer(g, c, b));
     for (ir_inst_id def; (def = ir_def_of(f, pointer)) != 0;
          pointer = ir_operand(f, ir_at(f, def), 0)) {
         const ir_inst *i = ir_at(f, def);

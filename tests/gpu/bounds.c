@@ -44,6 +44,18 @@ static const char source[] =
     "        p = x + 2;\n"
     "    out[thread_x()] = p[far];\n"
     "}\n"
+    "kernel block(32) void walks(i32 *out, u32 n) {\n"
+    "    shared i32 tile[32];\n"
+    "    i32 own[8];\n"
+    "    for (u32 k = 0; k < 8; k++) own[k] = (i32)k;\n"
+    "    tile[thread_x()] = (i32)thread_x();\n"
+    "    barrier();\n"
+    "    const i32 *p = own, *q = tile, *r = table;\n"
+    "    i32 sum = 0;\n"
+    "    for (u32 k = 0; k < n; k++) sum += *p++ + *q++;\n"
+    "    for (u32 k = 0; k < n / 2; k++) sum += *r++;\n"
+    "    out[thread_x()] = sum;\n"
+    "}\n"
     "kernel block(32) void wide(const f32x4 *x, f32x4 *out) { out[thread_x()] = x[thread_x()]; }\n";
 
 static kiln_status run(kiln *k, kiln_kernel *kernel, size_t shared_bytes, const kiln_arg *args,
@@ -138,6 +150,14 @@ static void test_others(kiln *k, kiln_module *m)
     CHECK(!run(k, api_kernel(m, "dynamic"), 128, two, 2));
     EXPECT(run(k, api_kernel(m, "dynamic"), 124, two, 2), KILN_E_KERNEL, "K6020",
            "writes element 31 of 'slots', which has 31 elements");
+    // Pointers that walk through arrays which are no buffers.
+    int32_t sums[32];
+    two[1] = kiln_arg_i64(KILN_U32, 8);
+    CHECK(!run(k, api_kernel(m, "walks"), 0, two, 2) && !kiln_read(out, 0, sums, 32) &&
+          sums[31] == 2 * 28 + 10);
+    two[1] = kiln_arg_i64(KILN_U32, 9);
+    EXPECT(run(k, api_kernel(m, "walks"), 0, two, 2), KILN_E_KERNEL, "K6020",
+           "reads element 8 of 'own', which has 8 elements");
     kiln_buffer *bins, *places;
     uint32_t where[32] = {0};
     where[7] = 9;
