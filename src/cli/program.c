@@ -35,6 +35,7 @@ static bool has_word(const char *source, const char *word, char next)
 // The forms of main that programs have: Kiln looks only at the choice that fits.
 static const char *const forms[] = {
     "int (*)(void): main()",
+    "int (*)(int): main(__k_count)",
     "int (*)(int, char **): main(__k_count, __k_args)",
     "int (*)(int, const char **): main(__k_count, (const char **)__k_args)",
     "int (*)(int, char *const *): main(__k_count, (char *const *)__k_args)",

@@ -642,7 +642,12 @@ static ast_expr *check_pointer_choice(front *f, ast_expr *e)
             e->c = is_first ? null_function(f, c, e->type) : c;
             return e;
         }
-        if (check_pointee_same(x, y))
+        bool b_is_null = x->kind == TY_VOID && !x->quals && check_is_null_pointer(f, b);
+        bool c_is_null = y->kind == TY_VOID && !y->quals && check_is_null_pointer(f, c);
+        if (b_is_null != c_is_null) { // (void *)0 fits every pointer and takes nothing from it
+            to = b_is_null ? y : x;
+            quals = 0;
+        } else if (check_pointee_same(x, y))
             to = x;
         else if (x->kind == TY_VOID || y->kind == TY_VOID)
             to = type_scalar(TY_VOID);

@@ -454,17 +454,27 @@ static ast_stmt *parse_tune_inside(parser *p)
         "it declares a constant of the file", "move the line above the function");
 }
 
+// What a condition declares (an enum in a sizeof) is gone behind the statement.
+static ast_stmt *parse_scoped(parser *p, ast_stmt *(*parse)(parser *))
+{
+    scope *outer = p->scope;
+    p->scope = scope_in(p->f, outer);
+    ast_stmt *s = parse(p);
+    p->scope = outer;
+    return s;
+}
+
 static ast_stmt *parse_statement_inner(parser *p)
 {
     span at = here(p);
     switch (kind(p)) {
     case TOK_SEMI: step(p); return new_stmt(p, S_EMPTY, at);
     case TOK_LBRACE: return parse_block(p, true);
-    case TOK_IF: return parse_if(p);
-    case TOK_WHILE: return parse_while(p);
-    case TOK_DO: return parse_do(p);
+    case TOK_IF: return parse_scoped(p, parse_if);
+    case TOK_WHILE: return parse_scoped(p, parse_while);
+    case TOK_DO: return parse_scoped(p, parse_do);
     case TOK_FOR: return parse_for(p);
-    case TOK_SWITCH: return parse_switch(p);
+    case TOK_SWITCH: return parse_scoped(p, parse_switch);
     case TOK_CASE: return parse_case(p);
     case TOK_DEFAULT: return parse_default(p);
     case TOK_BREAK: return parse_jump(p, S_BREAK);

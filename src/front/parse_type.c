@@ -649,17 +649,34 @@ static bool accept_specifier(parser *p, spec_state *s)
     return false;
 }
 
+// `main() {`: a function as C was before 1999, not a name that should have been a type.
+static bool starts_old_function(const parser *p)
+{
+    parser look = *p;
+    uint32_t open = p->at + 1;
+    if (p->scope != p->file_scope || kind(p) != TOK_IDENT || kind_ahead(p, 1) != TOK_LPAREN)
+        return false;
+    look.at = open;
+    skip_to_close(&look, open);
+    if (kind(&look) != TOK_RPAREN)
+        return false;
+    look.at++;
+    return kind(&look) == TOK_LBRACE || starts_type(&look);
+}
+
 static const type *missing_type(parser *p, const spec_state *s)
 {
     token_kind next = kind_ahead(p, 1);
     bool looks_typed = next == TOK_IDENT || next == TOK_STAR || next == TOK_CONST ||
                        next == TOK_RPAREN || next == TOK_COMMA || next == TOK_LPAREN;
     bool has_marks = s->out.marks.kernel.lo || s->out.shared_at.lo;
+    bool is_old_function = starts_old_function(p);
     if (find_other_word(tok(p))) {
         complain_other_word(p, find_other_word(tok(p)));
         return type_scalar(TY_POISON);
     }
-    if (tok(p)->kind == TOK_IDENT && looks_typed && !(has_marks && next == TOK_LPAREN)) {
+    if (tok(p)->kind == TOK_IDENT && looks_typed && !is_old_function &&
+        !(has_marks && next == TOK_LPAREN)) {
         unknown_type(p);
         return type_scalar(TY_POISON);
     }
@@ -671,8 +688,13 @@ static const type *missing_type(parser *p, const spec_state *s)
     diag *d = diag_raise(p->f->diags, K1032, at, "%s is declared without a type", found(p));
     diag_label(d, at, "a type belongs before this");
     bool is_kernel = s->out.marks.kernel.lo != 0;
-    diag_fix(d, (span){at.lo, at.lo}, is_kernel ? "kernels return void" : "make it an i32",
-             is_kernel ? "void " : "i32 ");
+    diag_fix(d, (span){at.lo, at.lo},
+             is_kernel         ? "kernels return void"
+             : is_old_function ? "say what the function returns"
+                               : "make it an i32",
+             is_kernel         ? "void "
+             : is_old_function ? "int "
+                               : "i32 ");
     return type_scalar(TY_POISON);
 }
 
