@@ -28,6 +28,18 @@ static const char source[] =
     "        sum += *p;\n"
     "    out[thread_x()] = sum;\n"
     "}\n"
+    "kernel block(32) void walk_own(i32 *out, i32 last, u32 from) {\n"
+    "    shared i32 tile[32];\n"
+    "    i32 own[8];\n"
+    "    for (u32 k = 0; k < 8; k++) own[k] = (i32)k + 1;\n"
+    "    tile[thread_x()] = (i32)(31 - thread_x());\n"
+    "    barrier();\n"
+    "    own[7] = last;\n"
+    "    i32 count = 0;\n"
+    "    for (const i32 *p = own; *p; p++) count++;\n"
+    "    for (const i32 *p = tile + from; *p; p++) count++;\n"
+    "    out[thread_x()] = count;\n"
+    "}\n"
     "kernel block(32) void dynamic(i32 *out, u32 far) {\n"
     "    shared i32 slots[];\n"
     "    slots[thread_x() + far] = 1;\n"
@@ -146,6 +158,16 @@ static void test_others(kiln *k, kiln_module *m)
     args[2] = kiln_arg_i64(KILN_U32, 59);
     EXPECT(run(k, api_kernel(m, "either"), 0, args, 3), KILN_E_KERNEL, "K6020",
            "reads element 64 of 'x', which has 64 elements");
+    kiln_arg own[] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_I32, 0), kiln_arg_i64(KILN_U32, 0)};
+    int32_t count = 0;
+    CHECK(!run(k, api_kernel(m, "walk_own"), 0, own, 3) && !kiln_read(out, 31, &count, 1) &&
+          count == 38);
+    own[2] = kiln_arg_i64(KILN_U32, 32);
+    EXPECT(run(k, api_kernel(m, "walk_own"), 0, own, 3), KILN_E_KERNEL, "K6020",
+           "reads element 32 of 'tile', which has 32 elements");
+    own[1] = kiln_arg_i64(KILN_I32, 1);
+    EXPECT(run(k, api_kernel(m, "walk_own"), 0, own, 3), KILN_E_KERNEL, "K6020",
+           "reads element 8 of 'own', which has 8 elements");
     kiln_arg two[] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, 0)};
     CHECK(!run(k, api_kernel(m, "dynamic"), 128, two, 2));
     EXPECT(run(k, api_kernel(m, "dynamic"), 124, two, 2), KILN_E_KERNEL, "K6020",
