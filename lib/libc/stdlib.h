@@ -57,13 +57,41 @@ static _Noreturn void abort(void)
     trap();
 }
 
+// What atexit registers, each thread for itself; exit calls the last one first.
+enum { __K_EXITS = 64 };
+static _Thread_local void (*__k_exits[__K_EXITS])(void);
+static _Thread_local u32 __k_exit_count;
+
+static int atexit(void (*function)(void))
+{
+    if (__k_exit_count == __K_EXITS)
+        return 1;
+    __k_exits[__k_exit_count++] = function;
+    return 0;
+}
+
+static void __k_call_exits(void)
+{
+    while (__k_exit_count)
+        __k_exits[--__k_exit_count]();
+}
+
 host void kiln_io_exit(i32 status);
 static _Noreturn void exit(int status)
 {
+    __k_when_named(atexit)
+    {
+        __k_call_exits();
+    }
     kiln_io_exit(status);
 }
 
 static _Noreturn void _Exit(int status)
+{
+    kiln_io_exit(status);
+}
+
+static _Noreturn void quick_exit(int status)
 {
     kiln_io_exit(status);
 }

@@ -159,9 +159,10 @@ struct ast_decl {
     str host_text;          // DECL_FUNC is_host: see ir/host.h
     const char *counted_by; // DECL_PARAM: the parameter that counts its objects, or NULL
     span counted_at;
-    span second_body;         // where it is defined again: an error once a kernel reaches it
-    uint32_t recursion_limit; // recursion(n); 0: not given
-    uint32_t function_number; // from 1, of those whose address is taken; see function_token
+    span second_body;               // where it is defined again: an error once a kernel reaches it
+    uint32_t recursion_limit;       // recursion(n); 0: not given
+    uint32_t constructs, destructs; // DECL_FUNC: as in start_mark
+    uint32_t function_number;       // from 1, of those whose address is taken; see function_token
     ir_func *lowered;
     uint32_t lower_index; // for lowering's own use
     void *lower_data;

@@ -51,6 +51,13 @@ typedef struct parse_common {
     uint32_t order;         // of the newest declaration
 } parse_common;
 
+// __attribute__((constructor)) and destructor: when the function runs, smaller numbers first;
+// 0: not given. See parse_start.c.
+typedef struct start_mark {
+    span at;
+    uint32_t constructs, destructs;
+} start_mark;
+
 typedef struct parser {
     front *f;
     parse_common *common;
@@ -68,6 +75,7 @@ typedef struct parser {
     bool was_deep;     // nested too deeply, and that was said
     span noinline_at;  // of the attribute, in the attributes parsed last
     bool met_noreturn; // likewise
+    start_mark start;  // of the attributes of the declaration so far
     uint32_t depth;
     uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
@@ -203,6 +211,13 @@ void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition
 bool starts_tune(const parser *p);
 void parse_tune(parser *p);
 void check_tune_choices(front *f); // when all of the file is read
+
+// --- parse_start.c: what runs before and after a program
+uint32_t *start_slot(parser *p); // of the attribute that stands here, or NULL
+void start_priority(parser *p, uint32_t *slot);
+void start_note(parser *p, ast_decl *fn, start_mark m);
+void start_calls(front *f, ast_decl *kernel); // adds them to its body
+ast_stmt *parse_when_named(parser *p);        // __k_when_named(name) { … }
 
 // --- parse_decl.c
 void parse_static_assert(parser *p);

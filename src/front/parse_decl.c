@@ -244,7 +244,9 @@ static const char *what_ends(const declarator *d)
 // One declaration; `out` is NULL at file scope. True when it was a function's definition.
 static bool parse_declaration(parser *p, ast_stmt *out)
 {
+    p->start = (start_mark){0};
     specifiers s = parse_specifiers(p, STORAGE_ANY);
+    const start_mark of_all = p->start;
     if (kind(p) == TOK_SEMI && !p->is_panicking) {
         parse_nothing(p, &s);
         return false;
@@ -255,6 +257,7 @@ static bool parse_declaration(parser *p, ast_stmt *out)
             return false;
         }
         uint32_t align = s.align;
+        p->start = of_all;
         declarator d = parse_declarator(p, s.type);
         bool is_noreturn = s.is_noreturn; // behind one declarator it is said of that one alone
         p->met_noreturn = false;
@@ -283,6 +286,7 @@ static bool parse_declaration(parser *p, ast_stmt *out)
                 break;
             }
             ast_decl *fn = declare_function(p, &s, &d);
+            start_note(p, fn, p->start);
             if (kind(p) == TOK_LBRACE && first) {
                 define_function(p, &s, &d, fn);
                 return true;
@@ -638,6 +642,8 @@ static void parse_func_body(front *f, ast_decl *d)
     declare_params(&p, d);
     d->body = parse_block(&p, false);
     d->has_labels = p.labels.len != 0;
+    if (d->is_kernel && d->has_thread_variables)
+        start_calls(f, d);
     if (!p.had_error)
         check_body(f, d);
     f->lax_conversions = is_lax;

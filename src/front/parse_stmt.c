@@ -501,6 +501,8 @@ static ast_stmt *parse_statement_inner(parser *p)
     case TOK_IDENT:
         if (tok_ahead(p, 1)->kind == TOK_COLON)
             return parse_label(p);
+        if (is_word(p, W_WHEN_NAMED))
+            return parse_when_named(p);
         if (starts_tune(p) && tok_ahead(p, 2)->kind == TOK_IDENT)
             return parse_tune_inside(p);
         break;

@@ -293,6 +293,7 @@ static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
         diag_label(d, at, "it changes what the declaration means");
         diag_note(d, "write it without GNU's extension: vectors are f32x4 and its family");
     }
+    uint32_t *start = start_slot(p);
     step(p); // any identifier or keyword
     if (kind(p) != TOK_LPAREN)
         return;
@@ -303,6 +304,8 @@ static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
         if (!p->is_panicking)
             set_align(p, e, span_join(at, e->at), align, align_at);
     }
+    if (start)
+        start_priority(p, start);
     if (!p->is_panicking)
         skip_to_close(p, open);
     expect_close(p, TOK_RPAREN, p->tokens[open].at);

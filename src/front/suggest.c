@@ -177,7 +177,7 @@ static const struct {
      "malloc of <stdlib.h>"},
     {" tmpfile tmpnam freopen gets popen dprintf fileno mkstemp ",
      "a kernel has fopen, fgets and their like, by permission (<stdio.h>)"},
-    {" quick_exit atexit raise longjmp setjmp signal ",
+    {" at_quick_exit raise longjmp setjmp signal ",
      "trap() stops a kernel with an error, assert() with a message, return ends one thread"},
     {" random srandom drand48 lrand48 ",
      "philox(counter, key) and pcg32_step(state, stream) give random numbers that do not depend on "
