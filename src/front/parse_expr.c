@@ -90,7 +90,9 @@ static ast_expr *predefined(parser *p, const char *name, span at)
         e->cast_type = type_pointer(p->f->in, type_scalar(TY_VOID));
         return finish(p, e);
     }
-    case W_FUNC: {
+    case W_FUNC:
+    case W_FUNC1:
+    case W_FUNC2: {
         ast_expr *e = new_expr(p, E_STRING, at);
         e->bytes = str_of(p->f->current_func ? p->f->current_func->name : "");
         return e;

@@ -211,6 +211,8 @@ void unknown_type(parser *p)
 
 // --- attributes and alignment
 
+enum { MOST_ALIGN = 16 };
+
 static void set_align(parser *p, ast_expr *e, span at, uint32_t *align, span *align_at)
 {
     int64_t value = 0;
@@ -295,6 +297,10 @@ static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
     }
     uint32_t *start = start_slot(p);
     step(p); // any identifier or keyword
+    if (is_aligned && kind(p) != TOK_LPAREN) { // as much as any type of the host needs
+        *align = *align < MOST_ALIGN ? MOST_ALIGN : *align;
+        *align_at = at;
+    }
     if (kind(p) != TOK_LPAREN)
         return;
     uint32_t open = p->at;

@@ -171,12 +171,28 @@ static void complain_depth(pp *p, const source_file *file, span at)
     pp_stop(p);
 }
 
+// Where NDEBUG is defined when the header is included, assert does nothing from there on, as C has
+// it; without it the builtin is there again. Texts of Kiln's own keep theirs.
+static void set_assert(pp *p)
+{
+    const macro *off = pp_ident(p, name_cstr(p->f->names, "NDEBUG"))->macro;
+    const char *name = name_cstr(p->f->names, "assert");
+    ident *id = pp_ident(p, name);
+    if (id->macro && !id->macro->is_predefined) // the file's own
+        return;
+    id->macro = off ? pp_define_text(p, name, "(...) ((void)0)") : NULL;
+    if (off)
+        id->macro->is_users = true;
+}
+
 void pp_include(pp *p, str name, bool is_quoted, span at)
 {
     found where = find_header(p, name, is_quoted);
     if (where.kind == FOUND_KNOWN) {
         p->headers |= where.header;
         p->has_kernel |= where.header == HDR_KERNEL && !p->file->file->is_builtin;
+        if (where.header & (HDR_KERNEL | HDR_ASSERT))
+            set_assert(p);
         if (where.header == HDR_KERNEL) // all of it is built in
             return;
         const char *shown = str_format(p->f->in, "<%.*s>", (int)name.len, name.at);
