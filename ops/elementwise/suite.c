@@ -160,26 +160,36 @@ static void describe(const op_case *c, char *out, size_t size)
              c->axis ? kiln_type_name((kiln_type)c->axis) : "");
 }
 
-// The value of a row on the device; a number that no row gives: the call failed.
-static double value_on(kiln *k, kiln_type type, size_t row, const double *at)
+// The value of a row on the device, or its derivative by operand slope - 1; a number that no row
+// gives: the call failed.
+static double value_on(kiln *k, kiln_type type, size_t row, uint32_t slope, const double *at)
 {
-    kiln_buffer *of[4] = {NULL};
-    kiln_elementwise_desc d = {.op = (kiln_elementwise)row, .alpha = at[3], .beta = at[4]};
+    kiln_buffer *of[5] = {NULL}; // operands, result, the gradient that is 1
+    kiln_view views[5] = {{.buffer = NULL}};
+    const double values[5] = {at[0], at[1], at[2], 0, 1};
     kiln_status status = KILN_OK;
     uint8_t element[8];
-    for (uint32_t n = 0; n < 4 && !status; n++) {
-        bool is_there = n == 3 || n < strcspn(rows[row].signature, "_");
-        if (!is_there)
+    for (uint32_t n = 0; n < 5 && !status; n++) {
+        if (n < 3 && n >= strcspn(rows[row].signature, "_"))
             continue;
         status = kiln_buffer_new(k, type, 1, &of[n]);
-        suite_put(type, element, 0, n < 3 ? at[n] : 0);
+        suite_put(type, element, 0, values[n]);
         if (!status)
             status = kiln_write(of[n], 0, element, 1);
-        *(n < 3 ? &d.in[n] : &d.out) = kiln_view_all(of[n]);
+        views[n] = kiln_view_all(of[n]);
     }
-    status = status ? status : kiln_elementwise_forward(k, &d);
+    kiln_elementwise_desc d = {
+        .op = (kiln_elementwise)row, .out = views[3], .alpha = at[3], .beta = at[4]};
+    kiln_elementwise_backward_desc b = {
+        .op = d.op, .dout = views[4], .alpha = at[3], .beta = at[4]};
+    memcpy(d.in, views, sizeof d.in);
+    memcpy(b.in, views, sizeof b.in);
+    if (slope)
+        b.din[slope - 1] = views[3];
+    if (!status)
+        status = slope ? kiln_elementwise_backward(k, &b) : kiln_elementwise_forward(k, &d);
     status = status ? status : kiln_read(of[3], 0, element, 1);
-    for (uint32_t n = 0; n < 4; n++)
+    for (uint32_t n = 0; n < 5; n++)
         kiln_buffer_free(of[n]);
     return status ? 0.0625 : suite_get(type, element, 0);
 }
@@ -187,39 +197,47 @@ static double value_on(kiln *k, kiln_type type, size_t row, const double *at)
 // At the ends of the functions, where a formula that is right between them may be not.
 static const struct special {
     kiln_elementwise op;
+    uint32_t slope; // the derivative by operand slope - 1; 0: the value
     double at[5], wanted;
 } specials[] = {
-    {KILN_EW_ASINH, {HUGE_VAL}, HUGE_VAL},
-    {KILN_EW_ASINH, {-HUGE_VAL}, -HUGE_VAL},
-    {KILN_EW_ASINH, {-0x1p100}, -70.00786523655448},
-    {KILN_EW_ACOSH, {HUGE_VAL}, HUGE_VAL},
-    {KILN_EW_ACOSH, {0x1p127}, 88.72283911167299},
-    {KILN_EW_ACOSH, {0x1p31}, 22.18070977791825},
-    {KILN_EW_ASINH, {-0x1p31}, -22.18070977791825},
-    {KILN_EW_ATANH, {-0x1.fffffep-1}, -8.664339742098155},
-    {KILN_EW_ATANH, {0x1.fffffep-1}, 8.664339742098155},
-    {KILN_EW_ACOSH, {0.5}, NAN},
-    {KILN_EW_ACOSH, {-0x1p40}, NAN},
-    {KILN_EW_LOGADDEXP, {-HUGE_VAL, -HUGE_VAL}, -HUGE_VAL},
-    {KILN_EW_LOGADDEXP, {-HUGE_VAL, 2}, 2},
-    {KILN_EW_LOGADDEXP, {HUGE_VAL, HUGE_VAL}, HUGE_VAL},
-    {KILN_EW_BCE, {1, 1}, 0},
-    {KILN_EW_BCE, {0, 0}, 0},
-    {KILN_EW_BCE, {0, 1}, HUGE_VAL},
-    {KILN_EW_REMAINDER, {0x1p40, 3}, 1},
-    {KILN_EW_REMAINDER, {-0x1p40, 3}, 2},
-    {KILN_EW_REMAINDER, {1, HUGE_VAL}, 1},
-    {KILN_EW_REMAINDER, {-1, HUGE_VAL}, HUGE_VAL},
-    {KILN_EW_REMAINDER, {1, 0}, NAN},
-    {KILN_EW_FLOOR_DIVIDE, {1, 0x1.99999ap-4}, 9}, // the quotient rounds to 10
-    {KILN_EW_FLOOR_DIVIDE, {-1, HUGE_VAL}, -1},
-    {KILN_EW_FLOOR_DIVIDE, {1, 0}, HUGE_VAL},
-    {KILN_EW_FLOOR_DIVIDE, {-5.5, 2}, -3},
-    {KILN_EW_HARDSIGMOID, {-HUGE_VAL}, 0},
-    {KILN_EW_HINGE, {HUGE_VAL, 1}, 0},
-    {KILN_EW_SOFTSHRINK, {HUGE_VAL, 0, 0, 0.5}, HUGE_VAL},
-    {KILN_EW_GELU_TANH, {-0x1p15}, 0},
-    {KILN_EW_GELU_TANH, {0x1p15}, 0x1p15},
+    {KILN_EW_ASINH, 0, {HUGE_VAL}, HUGE_VAL},
+    {KILN_EW_ASINH, 0, {-HUGE_VAL}, -HUGE_VAL},
+    {KILN_EW_ASINH, 0, {-0x1p100}, -70.00786523655448},
+    {KILN_EW_ACOSH, 0, {HUGE_VAL}, HUGE_VAL},
+    {KILN_EW_ACOSH, 0, {0x1p127}, 88.72283911167299},
+    {KILN_EW_ACOSH, 0, {0x1p31}, 22.18070977791825},
+    {KILN_EW_ASINH, 0, {-0x1p31}, -22.18070977791825},
+    {KILN_EW_ATANH, 0, {-0x1.fffffep-1}, -8.664339742098155},
+    {KILN_EW_ATANH, 0, {0x1.fffffep-1}, 8.664339742098155},
+    {KILN_EW_ACOSH, 0, {0.5}, NAN},
+    {KILN_EW_ACOSH, 0, {-0x1p40}, NAN},
+    {KILN_EW_LOGADDEXP, 0, {-HUGE_VAL, -HUGE_VAL}, -HUGE_VAL},
+    {KILN_EW_LOGADDEXP, 0, {-HUGE_VAL, 2}, 2},
+    {KILN_EW_LOGADDEXP, 0, {HUGE_VAL, HUGE_VAL}, HUGE_VAL},
+    {KILN_EW_BCE, 0, {1, 1}, 0},
+    {KILN_EW_BCE, 0, {0, 0}, 0},
+    {KILN_EW_BCE, 0, {0, 1}, HUGE_VAL},
+    {KILN_EW_REMAINDER, 0, {0x1p40, 3}, 1},
+    {KILN_EW_REMAINDER, 0, {-0x1p40, 3}, 2},
+    {KILN_EW_REMAINDER, 0, {1, HUGE_VAL}, 1},
+    {KILN_EW_REMAINDER, 0, {-1, HUGE_VAL}, HUGE_VAL},
+    {KILN_EW_REMAINDER, 0, {1, 0}, NAN},
+    {KILN_EW_FLOOR_DIVIDE, 0, {1, 0x1.99999ap-4}, 9}, // the quotient rounds to 10
+    {KILN_EW_FLOOR_DIVIDE, 0, {-1, HUGE_VAL}, -1},
+    {KILN_EW_FLOOR_DIVIDE, 0, {1, 0}, HUGE_VAL},
+    {KILN_EW_FLOOR_DIVIDE, 0, {-5.5, 2}, -3},
+    {KILN_EW_HARDSIGMOID, 0, {-HUGE_VAL}, 0},
+    {KILN_EW_HINGE, 0, {HUGE_VAL, 1}, 0},
+    {KILN_EW_SOFTSHRINK, 0, {HUGE_VAL, 0, 0, 0.5}, HUGE_VAL},
+    {KILN_EW_GELU_TANH, 0, {-0x1p15}, 0},
+    {KILN_EW_GELU_TANH, 0, {0x1p15}, 0x1p15},
+    {KILN_EW_POW, 1, {0, 0}, 0}, // the power is 1 everywhere
+    {KILN_EW_POW, 1, {0, 1}, 1},
+    {KILN_EW_POW, 1, {0, 0.5}, HUGE_VAL},
+    {KILN_EW_POW, 2, {0, 2}, 0},
+    {KILN_EW_POW, 2, {0, 0}, 0},
+    {KILN_EW_POW, 2, {0, -1}, -HUGE_VAL},
+    {KILN_EW_POW, 2, {-2, 2}, NAN},
 };
 
 // A NaN as the first operand of a row of floats gives a NaN, but where the row says otherwise.
@@ -243,14 +261,17 @@ static int test_specials(kiln *k, int *passed)
                             s->op == KILN_EW_BCE;
             if (!is_known)
                 continue;
-            got = value_on(k, types[t], s->op, s->at);
+            got = value_on(k, types[t], s->op, s->slope, s->at);
             bool is_right = isnan(s->wanted) ? isnan(got)
                             : isinf(s->wanted)
                                 ? got == s->wanted
                                 : fabs(got - s->wanted) <= tolerance * fabs(s->wanted);
             if (!is_right)
-                printf("elementwise: %s of %g, %g (%s) is %.17g, not %.17g\n", rows[s->op].name, a,
-                       s->at[1], kiln_type_name(types[t]), got, s->wanted);
+                printf("elementwise: %s%s of %g, %g (%s) is %.17g, not %.17g\n", rows[s->op].name,
+                       s->slope == 2   ? ", derivative by b,"
+                       : s->slope == 1 ? ", derivative by a,"
+                                       : "",
+                       a, s->at[1], kiln_type_name(types[t]), got, s->wanted);
             *passed += is_right;
             failed += !is_right;
         }
@@ -259,7 +280,7 @@ static int test_specials(kiln *k, int *passed)
             double at[5];
             memcpy(at, rows[n].at, sizeof at);
             at[0] = NAN;
-            bool is_right = isnan(value_on(k, types[t], n, at));
+            bool is_right = isnan(value_on(k, types[t], n, 0, at));
             if (!is_right)
                 printf("elementwise: %s loses a NaN (%s)\n", rows[n].name,
                        kiln_type_name(types[t]));
