@@ -238,6 +238,10 @@ static const struct special {
     {KILN_EW_POW, 2, {0, 0}, 0},
     {KILN_EW_POW, 2, {0, -1}, -HUGE_VAL},
     {KILN_EW_POW, 2, {-2, 2}, NAN},
+    {KILN_EW_HYPOT, 1, {0, 0}, 0}, // as the norm of zeros (ops/reduce)
+    {KILN_EW_HYPOT, 2, {0, 0}, 0},
+    {KILN_EW_HYPOT, 2, {0, -3}, -1},
+    {KILN_EW_XLOGY, 2, {0, 0}, 0}, // 0 whatever b is
 };
 
 // A NaN as the first operand of a row of floats gives a NaN, but where the row says otherwise.
