@@ -195,24 +195,30 @@ static kiln_view instead_of(const op_rows_call *c, const op_operand *missing)
     return *c->operands->view;
 }
 
-void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, uint32_t aim,
-                  uint32_t kept)
+void op_rows_add_operands(op_rows_call *c, uint32_t count, kiln_view *views)
 {
-    const kiln_view *x = c->operands->view;
-    kiln_view views[NEST_VIEWS];
-    for (uint32_t n = 0; n < count; n++) {
-        const op_operand *o = &c->operands[n];
-        views[n] = !o->view->buffer ? instead_of(c, o)
-                   : o->is_column   ? for_rows(*o->view, x, c->axis)
-                                    : *o->view;
-        op_rows_add(c, kiln_arg_view(views[n]));
-    }
-    op_rows_make(views, count, c->axis, aim, kept, c->is_by_x, &c->rows);
-    op_rows_add(c, op_nest_arg(&c->rows.packs, c->rows.packs.rank));
-    c->request.program = program;
     for (uint32_t n = 0; n < c->count; n++)
         if (c->operands[n].axis)
             op_set_axis(&c->request, c->operands[n].axis, c->operands[n].view->buffer != NULL);
+    for (uint32_t n = 0; n < count; n++) {
+        const op_operand *o = &c->operands[n];
+        kiln_view v = !o->view->buffer ? instead_of(c, o)
+                      : o->is_column   ? for_rows(*o->view, c->operands->view, c->axis)
+                                       : *o->view;
+        op_rows_add(c, kiln_arg_view(v));
+        if (views)
+            views[n] = v;
+    }
+}
+
+void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, uint32_t aim,
+                  uint32_t kept)
+{
+    kiln_view views[NEST_VIEWS];
+    c->request.program = program;
+    op_rows_add_operands(c, count, views);
+    op_rows_make(views, count, c->axis, aim, kept, c->is_by_x, &c->rows);
+    op_rows_add(c, op_nest_arg(&c->rows.packs, c->rows.packs.rank));
 }
 
 uint32_t op_rows_plan_columns(op_rows_call *c)

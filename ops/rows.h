@@ -56,8 +56,10 @@ kiln_status op_rows_begin(kiln *k, op_rows_call *c);
 // For kernels of rows that follow one another in memory: are there fewer than 2^31 elements, is
 // every operand dense, and does each but the columns start at a multiple of 16 bytes?
 bool op_rows_is_dense(const op_rows_call *c);
-// The first `views` operands are the kernel's; x stands in for one that is missing. Sets the axes
-// that operands name. `aim` and `kept` as above.
+// The first `count` operands are arguments of the kernel; x stands in for one that is missing. Sets
+// the axes that operands name. `views` (may be NULL) gets the operands, columns as those of x.
+void op_rows_add_operands(op_rows_call *c, uint32_t count, kiln_view *views);
+// Adds the first `views` operands, and how their rows are cut. `aim` and `kept` as above.
 void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t views, uint32_t aim,
                   uint32_t kept);
 // Lets threads have columns, which are added along the rows: `width` lanes side by side.

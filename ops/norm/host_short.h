@@ -7,6 +7,6 @@
 #include "ops/rows.h"
 
 // Launches it where the rows are such ones; false: they are not, and nothing has happened.
-bool norm_short(kiln *k, const op_rows_call *c, const kiln_norm_desc *d, kiln_status *status);
+bool norm_short(kiln *k, op_rows_call *c, const kiln_norm_desc *d, kiln_status *status);
 
 #endif

@@ -5,7 +5,7 @@
 #include "ops/rows.h"
 
 // Launches it where the rows are such ones; false: they are not, and nothing has happened.
-bool softmax_across(kiln *k, const op_rows_call *c, bool is_log, kiln_stream *stream,
+bool softmax_across(kiln *k, op_rows_call *c, bool is_log, kiln_stream *stream,
                     kiln_status *status);
 
 #endif
