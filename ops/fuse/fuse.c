@@ -559,8 +559,10 @@ static void plan_reduction(job *j)
     for (uint32_t n = 0; n < j->outputs; n++)
         if (j->d->out[n].reduction && j->types[j->d->out[n].node] != KILN_F32)
             j->splits = 1; // parts are f32
-    if (j->total == 0)
+    if (j->total == 0) {
         j->row_packs = 0;
+        j->splits = 1; // the view of parts would be empty, without strides
+    }
 }
 
 static kiln_status launch_reduction(kiln *k, job *j)
