@@ -233,6 +233,36 @@ def garbage_inside_of_a_call():
 
 
 @test
+def signals_leave_no_lock_behind():
+    """An exception of a signal's handler, as Ctrl-C is, may come anywhere: another thread can use the device afterwards."""
+    script = """
+import random, signal, sys, threading, time
+import kiln
+class Alarm(Exception): pass
+def ring(*_): raise Alarm
+signal.signal(signal.SIGALRM, ring)
+sys.unraisablehook = lambda _: None # those that come while an array is freed
+device, times, caught, end = kiln.device("cpu"), random.Random(1), 0, time.time() + 2.5
+while time.time() < end:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, times.uniform(0.0001, 0.0005))
+        for _ in range(100): # an alarm within __del__ is seen by nobody
+            kiln.zeros(4, device="cpu")
+    except Alarm:
+        caught += 1
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+assert caught > 100 and device._depth == 0
+done = []
+other = threading.Thread(target=lambda: done.append(kiln.zeros(4, device="cpu").tolist()), daemon=True)
+other.start()
+other.join(20)
+assert done == [[0, 0, 0, 0]], "the device's lock is still locked"
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and not done.stderr, (done.returncode, done.stderr)
+
+
+@test
 def streams_of_others():
     """The object behind a CuPy array's stream lives as long as Kiln has a stream over it; old ones are let go."""
     library = os.path.join(os.environ.get("KILN_BUILD", ""), "tests", "libfakecuda.so")

@@ -194,7 +194,9 @@ class Device:
         if self.handle is None or self.process != os.getpid():
             return  # kiln_close has freed it, or it is the parent's
         self._garbage.append((free, handle))
-        if self.lock.acquire(blocking=False):
+        # A signal's handler may raise behind every call that this text makes, so also behind acquire(), and the lock would stay locked for
+        # ever. Here filter() calls it, and `try` has begun before a handler can run.
+        for _ in filter(self.lock.acquire, (False,)):
             try:
                 if not self._depth:
                     self._collect()
