@@ -13,6 +13,16 @@ from kiln.torch._direct import direct
 warnings.filterwarnings("ignore")
 torch.manual_seed(4)
 F = torch.nn.functional
+CHANGE = """#include <kiln/kernel.h>
+kernel block(64) void change(f32 *x, u32 n) {
+    if (global_x() < n)
+        x[global_x()] = 5.0f;
+}
+kernel block(64) void fours(f32x4 *x) {
+    if (global_x() == 0)
+        x[0].y = 5.0f;
+}
+"""
 
 
 class Seen(TorchDispatchMode):
@@ -240,6 +250,33 @@ def kernels_of_ones_own_go_straight_to_their_launch():
     raises(RuntimeError, ["direct_scaled"], scaled, x, 1.0, 2.0)
     raises(kiln.TypeMismatch, ["direct_scaled", "'lambda_' is a NoneType"], scaled, None, 1.0)
     raises(kiln.TypeMismatch, ["float64", "lambda"], scaled, x.double(), 1.0)
+
+
+@test
+def autograd_knows_what_was_written():
+    """A backward pass that needs numbers which Kiln has written over since is refused, as behind an op in place of PyTorch's."""
+    m = kiln.compile(CHANGE, device="cpu")
+    add_one = kiln.fuse(lambda x: x + 1)
+    for change in (lambda t: m.change(t, 4, items=4), lambda t: m.fours(t, items=1), lambda t: kiln.ops.scale(t, alpha=3.0, out=t),
+                   lambda t: kiln.ops.softmax(t, out=t), lambda t: add_one(t, out=t), lambda t: m.change(t.detach(), 4, items=4)):  # fmt: skip
+        w, t = torch.ones(4, requires_grad=True), torch.ones(4)
+        product = (w * t).sum()
+        change(t)
+        assert not torch.equal(t, torch.ones(4))
+        raises(RuntimeError, ["modified by an inplace operation"], product.backward)
+    w, t = torch.ones(4, requires_grad=True), torch.ones(4)
+    product = (w * t).sum()
+    m.change(torch.zeros(4), 4, items=4), kiln.ops.add(t, t)  # reads it, and writes others
+    product.backward()
+    assert w.grad.tolist() == [1] * 4
+    for call in (lambda: kiln.ops.relu(t, out=w), lambda: kiln.ops.softmax(t, out=w), lambda: add_one(t, out=w), lambda: m.change(w, 4, items=4)):
+        raises(kiln.ArgumentError, ["is written", "wants a gradient", "detach()"], call)
+    with torch.no_grad():
+        m.change(w, 4, items=4)  # as a step of an optimiser
+    with torch.inference_mode():
+        made = torch.zeros(4)
+        m.change(made, 4, items=4)
+    assert made.tolist() == [5] * 4 and w.tolist() == [5] * 4
 
 
 @test

@@ -186,6 +186,13 @@ def _torch() -> Any:
     return sys.modules["torch"]
 
 
+def written(x: Any) -> None:
+    """Says of a tensor that its numbers have changed: autograd refuses a backward pass that needs the old ones, as for PyTorch's own ops in place."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor) and not x.is_inference():
+        torch.autograd.graph.increment_version(x)
+
+
 def _describe_cuda_interface(x: Any, name: str) -> Described:
     interface = x.__cuda_array_interface__
     kind = type_of(getattr(x, "dtype", None) or _typestr_name(interface["typestr"]))

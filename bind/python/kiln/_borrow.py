@@ -7,11 +7,12 @@ from any other device.
 from __future__ import annotations
 
 import ctypes
+import sys
 from ctypes import byref, c_void_p
 from typing import Any, Iterable
 
 from . import _abi
-from ._array import Described
+from ._array import Described, written
 from ._device import Device, pack_view, shared_device, stream_handle
 from ._errors import ArgumentError
 from ._library import library
@@ -40,7 +41,8 @@ def choose_device(call: str, arrays: Iterable[tuple[str, Described]], wanted: De
 
 
 class Borrowed:
-    """The arrays of one call on one device. finish() copies results back where memory is not shared, and waits where their library does not know our streams."""
+    """The arrays of one call on one device. finish() copies results back where memory is not shared, waits where their library does not know our
+    streams, and tells PyTorch which of its tensors were written."""
 
     def __init__(self, device: Device, stream: Any = None) -> None:
         self.device = device
@@ -48,9 +50,14 @@ class Borrowed:
         self._native: Any = None
         self._copies: list[tuple[int, Described, bool]] = []
         self._is_awaited = False
+        self._written: list[Any] = []
         self.keep: list[Any] = []
 
     def view(self, one: Described, is_written: bool, name: str = "an array") -> bytes:
+        if is_written:
+            if getattr(one.source, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+                raise ArgumentError("%s is written, and its tensor wants a gradient, which this call does not compute: pass it as .detach()" % name)
+            self._written.append(one.source)
         if one.stream is not None and self._native is None:
             self._native = one.stream
         if one.keep is not None:
@@ -85,6 +92,8 @@ class Borrowed:
     def finish(self) -> None:
         if self._is_awaited and not self.device.is_host:
             self.device.call(library.kiln_stream_sync, self.stream() or self.device.stream(0))
+        for given in self._written:
+            written(given)
         copies, self._copies = self._copies, []
         try:
             for buffer, one, is_written in copies:

@@ -243,7 +243,7 @@ class Fused:
         on = choose_device(self.name, named, device)
         borrowed = Borrowed(on, stream)
         try:
-            views = [borrowed.view(one, False) for one in arrays] + [borrowed.view(one, True) for one in results if one is not None]
+            views = [borrowed.view(one, False) for one in arrays] + [borrowed.view(one, True, "%s: result %d" % (self.name, n)) for n, one in enumerate(results) if one is not None]
             pack = FUSE.packer(*fields(len(arrays), len(results)).split(), "workspace", "stream",
                                fixed=fixed_fields(trace, mask) | {"parameters": numbers})  # fmt: skip
             work = NO_VIEW

@@ -376,8 +376,10 @@ class Kernel:
             raise TypeMismatch("%s has %d bytes, which are no whole number of %s (%d bytes each)"
                                % (where, one.item * one.count, parameter.c_type, parameter.size))  # fmt: skip
         count = one.item * one.count // parameter.size
-        return Described(one.address, _abi.KILN_VOID, parameter.size, (count,), (1,), one.place, is_read_only=one.is_read_only,
-                         stream=one.stream, keep=one.keep)  # fmt: skip
+        found = Described(one.address, _abi.KILN_VOID, parameter.size, (count,), (1,), one.place, is_read_only=one.is_read_only,
+                          stream=one.stream, keep=one.keep)  # fmt: skip
+        found.source = one.source
+        return found
 
     def _check_element(self, parameter: Parameter, kind: int, where: str) -> None:
         """A vector has numbers of one type: an array of another one would be read as what it is not. Bytes and records are taken as they are."""
