@@ -148,7 +148,7 @@ static int getchar(void)
 
 static int ungetc(int c, FILE *f)
 {
-    if (c < 0 || __k_done(kiln_io_push_back(__k_handle(f), c)) < 0)
+    if (c == -1 || __k_done(kiln_io_push_back(__k_handle(f), c)) < 0)
         return -1;
     return (int)(u8)c;
 }

@@ -64,7 +64,8 @@ static int nanosleep(const struct timespec *wanted, struct timespec *rest)
         errno = EINVAL;
         return -1;
     }
-    i32 result = kiln_io_sleep(wanted->tv_sec * 1000000000 + wanted->tv_nsec);
+    i64 seconds = wanted->tv_sec < 9000000000 ? wanted->tv_sec : 9000000000; // 285 years
+    i32 result = kiln_io_sleep(seconds * 1000000000 + wanted->tv_nsec);
     if (rest)
         *rest = (struct timespec){0};
     if (result < 0)

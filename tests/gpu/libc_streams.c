@@ -6,7 +6,9 @@
 #include "api.h"
 
 #include <kiln/hostcall.h>
+#include <pthread.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libc/streams.h"
@@ -72,6 +74,33 @@ static void test_files(kiln *k, kiln_module *m)
     CHECK(!memcmp(ours, theirs, length));
 }
 
+// Bytes that were put back: before the start of the file, before a place that does not exist, and
+// such as are below 0 in a char.
+static void test_put_back(kiln *k, kiln_module *m)
+{
+    static const int32_t wanted[] = {0, 0, 'a', -1, 'y', 'b', 200, 200, -1, 0};
+    put("files/back.txt", "abcdef");
+    CHECK(!run(k, m, "put_back") && !memcmp(got, wanted, sizeof wanted));
+    remove("files/back.txt");
+}
+
+static void *cancel_soon(void *k)
+{
+    nanosleep(&(struct timespec){0, 50000000}, NULL);
+    kiln_cancel(k);
+    return NULL;
+}
+
+// More nanoseconds than an i64 holds.
+static void test_long_sleep(kiln *k, kiln_module *m)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, cancel_soon, k))
+        return;
+    EXPECT(run(k, m, "sleeps"), KILN_E_CANCELLED, "K6029", "was cancelled");
+    pthread_join(thread, NULL);
+}
+
 static void test_full(kiln *k, kiln_module *m)
 {
     static const int32_t wanted[6] = {1, 1, 1, 0, 1, 0};
@@ -119,6 +148,8 @@ int main(int argc, char **argv)
         if (!mkdtemp(folder) || chdir(folder) || mkdir("files", 0755))
             return 1;
         test_files(k, m);
+        test_put_back(k, m);
+        test_long_sleep(k, m);
         test_full(k, m);
         test_standard(k, m);
         remove("files/in.txt");

@@ -7,7 +7,10 @@
 #include "dev/interp/engine.h"
 #include "ir/eval.h"
 
-enum { TURN = 1 << 16 }; // instructions between two looks at the world
+enum {
+    TURN = 1 << 16,       // instructions between two looks at the world
+    HOST_CALL = TURN / 16 // a call of the host may take long: it counts as so many
+};
 
 // --- control
 static void frame_enter(warp *w, const code *c)
@@ -241,7 +244,10 @@ static void warp_run(runner *r, warp *w)
         case CODE_ACTIVE:
         case CODE_MATCH: warp_vote(w, c); break;
         case CODE_PRINT: fine = print_warp(r, w, c); break;
-        case CODE_HOST: fine = host_warp(r, w, c); break;
+        case CODE_HOST:
+            fine = host_warp(r, w, c);
+            look_at -= look_at < HOST_CALL ? look_at : HOST_CALL;
+            break;
         case CODE_ASSERT:
         case CODE_ASSUME: fine = check_condition(r, w, c); break;
         case CODE_BOUNDS: fine = check_bounds(r, w, c); break;

@@ -170,12 +170,20 @@ void service_push_back(void *state, const kiln_host_call *call)
     IO_RETURN(int32_t, result);
 }
 
+// Where the stream is in its file. Bytes that were put back before the first one do not count.
+static int64_t place_of(const user *u)
+{
+    int64_t at = lseek(u->handle->fd, 0, SEEK_CUR),
+            there = (int64_t)(u->stream->last - u->stream->first);
+    return at < 0 ? -errno : at > there ? at - there : 0;
+}
+
 // Forgets what was read ahead: the file's own position becomes the stream's.
 static void settle(user *u)
 {
     io_stream *t = u->stream;
     if (u->handle && u->handle->kind == IO_FILE && t->last > t->first)
-        lseek(u->handle->fd, -(off_t)(t->last - t->first), SEEK_CUR);
+        lseek(u->handle->fd, place_of(u), SEEK_SET);
     t->first = t->last = BACK;
 }
 
@@ -218,14 +226,21 @@ void service_place(void *state, const kiln_host_call *call)
     if (!u.handle || u.handle->kind != IO_FILE) {
         result = -ESPIPE;
     } else if (whence == TELL) {
-        int64_t at = lseek(u.handle->fd, 0, SEEK_CUR);
-        result = at < 0 ? -errno : at - (int64_t)(u.stream->last - u.stream->first);
+        result = place_of(&u);
     } else {
+        io_stream *t = u.stream;
+        size_t first = t->first, last = t->last;
+        int64_t before = lseek(u.handle->fd, 0, SEEK_CUR);
         settle(&u);
         int64_t at = lseek(u.handle->fd, IO_ARG(int64_t, 1), from[whence]);
         result = at < 0 ? -errno : at;
-        if (at >= 0)
-            u.stream->flags &= ~AT_END;
+        if (at >= 0) {
+            t->flags &= ~AT_END;
+        } else { // what was put back stays, too
+            lseek(u.handle->fd, before, SEEK_SET);
+            t->first = first;
+            t->last = last;
+        }
     }
     leave(&u);
     IO_RETURN(int64_t, result);

@@ -2,6 +2,7 @@
 #include "streams.h"
 
 #include <kiln/kernel.h>
+#include <time.h>
 
 kernel block(1) void streams(i32 *out)
 {
@@ -39,4 +40,30 @@ kernel block(1) void full(i32 *out)
     out[3] = (i32)fwrite("text", 1, 4, f);
     out[4] = ferror(f) != 0;
     out[5] = fclose(f) + fclose(stdout);
+}
+
+kernel block(1) void put_back(i32 *out)
+{
+    FILE *f = fopen("files/back.txt", "r+");
+    fgetc(f);
+    ungetc('x', f);
+    ungetc('y', f); // one more than was read
+    out[0] = (i32)ftell(f);
+    out[1] = fseek(f, 0, SEEK_CUR);
+    out[2] = fgetc(f);
+    ungetc('y', f);
+    out[3] = fseek(f, -5, SEEK_SET);
+    out[4] = fgetc(f);
+    out[5] = fgetc(f);
+    out[6] = ungetc((char)200, f);
+    out[7] = fgetc(f);
+    out[8] = ungetc(EOF, f);
+    out[9] = fclose(f);
+}
+
+kernel block(1) void sleeps(i32 *out)
+{
+    struct timespec wanted = {10000000000, 0};
+    for (i32 times = 0; times < 100; times++)
+        out[0] += nanosleep(&wanted, NULL);
 }
