@@ -13,7 +13,7 @@ static bool is_known_place(front *f, const ast_expr *e);
 static bool is_known_number(front *f, const ast_expr *e)
 {
     const_value v;
-    return const_eval(f, e, &v);
+    return const_eval_static(f, e, &v);
 }
 
 // A pointer to what lives as long as the kernel.

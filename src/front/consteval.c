@@ -223,3 +223,34 @@ bool const_eval(front *f, const ast_expr *e, const_value *out)
     }
     return false;
 }
+
+// f32_from_bits and f64_from_bits of a constant: INFINITY, NAN and HUGE_VAL are such calls. A NaN
+// with bits of its own would lose them on the way through a double.
+static bool from_bits(front *f, const ast_expr *e, const_value *out)
+{
+    const_value v;
+    bool is_narrow = e->builtin && e->builtin->id == BI_f32_from_bits;
+    if (!e->builtin || (!is_narrow && e->builtin->id != BI_f64_from_bits) ||
+        !const_eval(f, e->args.at[0], &v))
+        return false;
+    float narrow;
+    double wide;
+    uint32_t low = (uint32_t)v.integer;
+    memcpy(&narrow, &low, sizeof narrow);
+    memcpy(&wide, &v.integer, sizeof wide);
+    *out = (const_value){.is_float = true, .real = is_narrow ? (double)narrow : wide};
+    return out->real == out->real || v.integer == (is_narrow ? 0x7fc00000u : 0x7ff8000000000000u);
+}
+
+bool const_eval_static(front *f, const ast_expr *e, const_value *out)
+{
+    const_value a;
+    if (const_eval(f, e, out))
+        return true;
+    if (e->kind == E_CALL)
+        return from_bits(f, e, out);
+    if (e->kind == E_UNARY && (e->op == TOK_PLUS || e->op == TOK_MINUS))
+        return const_eval_static(f, e->a, &a) && unary(e, &a, out);
+    return e->kind == E_CONVERT && (e->convert == CONVERT_NOOP || e->convert == CONVERT_FLOAT) &&
+           const_eval_static(f, e->a, &a) && convert(e, &a, out);
+}

@@ -117,6 +117,8 @@ typedef struct const_value {
     double real;
 } const_value;
 bool const_eval(front *f, const ast_expr *e, const_value *out);
+// The same for the values of tables, where a bit pattern as a float is a constant, too.
+bool const_eval_static(front *f, const ast_expr *e, const_value *out);
 
 // --- lower_*.c: makes f->module from the kernels and all they reach. Only called without errors.
 void lower_module(front *f);

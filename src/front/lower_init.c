@@ -139,7 +139,7 @@ static void const_bytes(lower *l, const type *t, const ast_expr *init, uint8_t *
         return;
     }
     const_value v;
-    if (!const_eval(l->f, init, &v))
+    if (!const_eval_static(l->f, init, &v))
         bug("a constant table has an element that is not constant");
     put_bytes(out, const_bits(t, v), lower_size(t));
 }
@@ -167,7 +167,7 @@ bool lower_const_scalar(lower *l, const ast_expr *e, ir_ref *out)
     const_value v;
     if (e->kind != E_NAME || !e->decl || !e->decl->is_const_data || !e->decl->init ||
         !(type_is_arith(e->decl->type) || is_function_pointer(e->decl->type)) ||
-        !const_eval(l->f, e->decl->init, &v))
+        !const_eval_static(l->f, e->decl->init, &v))
         return false;
     *out = ir_constant(l->func, type_ir(e->decl->type), const_bits(e->decl->type, v));
     return true;

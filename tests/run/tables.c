@@ -1,5 +1,6 @@
 // Tables that hold addresses: of texts, of other tables, of their own parts, of functions beside
 // them; parameters whose type is an array's name; literals as plain char under conversions(c).
+#include <math.h>
 #include <string.h>
 
 #include <kiln/kernel.h>
@@ -111,3 +112,25 @@ kernel void plain_literals(i32 *out)
     out[2 * thread_x() + 1] = (i32)sizeof older + older[thread_x() % 2][2];
 }
 #pragma kiln conversions(strict)
+
+// INFINITY, NAN and HUGE_VAL are bit patterns: tables hold them like numbers.
+static const f64 f64_specials[4] = {INFINITY, -HUGE_VAL, NAN, -1.5};
+static const struct {
+    u32 n;
+    f32 x[3];
+} f32_specials[2] = {{1, {-INFINITY, NAN, +HUGE_VALF}}, {.x = {2, INFINITY}}};
+static const struct {
+    const char *name;
+    f64 value;
+} named_specials[3] = {{"inf", INFINITY}, {"less", -INFINITY}, {"nan", NAN}};
+static const f32 lowest = -INFINITY;
+
+//! run tables_of_specials block=8 (u64[32])
+kernel void tables_of_specials(u64 *out)
+{
+    u32 i = thread_x();
+    out[4 * i] = bits_f64(f64_specials[i % 4]);
+    out[4 * i + 1] = bits_f32(f32_specials[i % 2].x[i % 3]);
+    out[4 * i + 2] = bits_f64(named_specials[i % 3].value) + strlen(named_specials[i % 3].name);
+    out[4 * i + 3] = bits_f32(i % 2 ? lowest : -lowest);
+}
