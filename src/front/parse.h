@@ -82,6 +82,11 @@ typedef struct parser {
     vec(ast_label *) labels;  // of the function
 } parser;
 
+// What to do instead of a parameter that is shared.
+#define SHARED_PARAMETER                                                                           \
+    "a function takes a plain pointer, which may point to shared memory; a kernel declares its "   \
+    "own inside, with shared or dynamic_shared(f32, tile)"
+
 typedef struct marks {
     span kernel, block, cluster, min_blocks, max_registers, max_threads; // lo == 0: not given
     span host, per_warp, no_wait;
@@ -181,7 +186,21 @@ bool comes_later(const parser *p, const ast_decl *d);
 bool is_captured(const front *f, span use, const ast_decl *d);
 void used_too_early(parser *p, const ast_decl *d, span at);
 
+// --- other_word.c: words and types of other languages
+typedef struct other_word {
+    const char *word, *advice;
+    const char *ours; // what stands there in Kiln C, or NULL
+    bool is_shared;   // what it declares is shared
+} other_word;
+const other_word *find_other_word(const token *t);
+const other_word *find_other_type(const token *t, bool *combines);
+bool starts_other_word(const parser *p); // before a type, and no name of the file
+diag *complain_other_word(parser *p, const other_word *other, bool may_fix);
+// At a type behind `name <`: static_cast<f32>(x), square<f32>(x).
+bool complain_template(parser *p, const char *spelled);
+
 // --- parse_type.c
+bool is_type_keyword(token_kind k);
 bool starts_type(const parser *p);      // in a declaration
 bool starts_type_name(const parser *p); // after '(' in an expression: f32( is a call there
 // The type an identifier names, or NULL.

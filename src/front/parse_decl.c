@@ -285,6 +285,12 @@ static bool parse_declaration(parser *p, ast_stmt *out)
                 diag_note(e, "write the parameters behind the name");
                 break;
             }
+            if (s.marks.kernel.lo && starts_mark(p, &s.marks)) {
+                diag *e = parse_error(p, K1001, here(p), "%s stands behind the function", found(p));
+                diag_label(e, here(p), "the marks of a kernel stand before its name");
+                diag_note(e, "write: kernel block(256) void %s(…)", d.name);
+                break;
+            }
             ast_decl *fn = declare_function(p, &s, &d);
             start_note(p, fn, p->start);
             if (kind(p) == TOK_LBRACE && first) {

@@ -178,7 +178,7 @@ static ast_decl *parse_param(parser *p)
     declarator d = {.at = here(p), .type = s.type};
     if (s.shared_at.lo) {
         diag *e = diag_raise(p->f->diags, K1110, s.shared_at, "a parameter cannot be shared");
-        diag_note(e, "pass a plain pointer: a pointer may point to shared memory");
+        diag_note(e, SHARED_PARAMETER);
     }
     if (s.marks.kernel.lo)
         diag_raise(p->f->diags, K1103, s.marks.kernel, "a parameter cannot be a kernel");
@@ -208,6 +208,21 @@ static ast_decl *parse_param(parser *p)
     if (param->name)
         declare(p, param);
     return param;
+}
+
+// `const f32 &x` and `u32 n = 1`: C++'s parameters.
+static void complain_other_param(parser *p)
+{
+    span at = here(p);
+    bool is_default = kind(p) == TOK_ASSIGN;
+    diag *d = parse_error(p, K1001, at,
+                          is_default ? "C has no default arguments" : "C has no references");
+    diag_label(d, at,
+               is_default ? "C++: here every call gives every argument"
+                          : "C++: here a parameter is a value or a pointer");
+    diag_note(d, is_default ? "write the parameter without a value"
+                            : "pass a small value as it is; for what is changed, or is large, "
+                              "write '*' and pass the address");
 }
 
 static void name_list_error(parser *p, uint32_t open)
@@ -243,6 +258,8 @@ static void func_suffix(parser *p, const type *base, declarator *out)
         ast_decl *param = parse_param(p);
         vec_push(p->f->in, &out->params, param);
         vec_push(p->f->in, &types, param->type->unqualified);
+        if (kind(p) == TOK_AMP || kind(p) == TOK_ASSIGN)
+            complain_other_param(p);
         if (!accept(p, TOK_COMMA))
             break;
     }

@@ -208,12 +208,16 @@ static ast_expr *parse_name(parser *p)
 static ast_expr *parse_stray_type(parser *p)
 {
     span at = here(p);
-    const char *name = tok(p)->kind == TOK_IDENT ? tok(p)->name : NULL;
-    bool is_call = tok(p)->kind == TOK_IDENT && tok_ahead(p, 1)->kind == TOK_LPAREN;
+    str spelled = source_text(p->f->sources, at);
+    const char *name = str_dup(p->f->in, spelled);
+    bool is_call =
+        tok_ahead(p, 1)->kind == TOK_LPAREN && kind(p) != TOK_TYPEOF && kind(p) != TOK_ATOMIC;
+    if (complain_template(p, name))
+        return poison_expr(p, at);
     if (!is_call) {
         diag *d = parse_error(p, K1033, at, "%s is a type, where a value is expected", found(p));
         diag_label(d, at, "a type");
-        if (name && name == p->common->words[W_F32])
+        if (is_word(p, W_F32))
             diag_note(d, "f32(x) converts a number, (f32)x casts one");
         return poison_expr(p, at);
     }
@@ -369,7 +373,8 @@ static ast_expr *parse_primary(parser *p)
     case TOK_GENERIC: return parse_generic(p);
     case TOK_ASM: no_asm(p); return poison_expr(p, t->at);
     case TOK_IDENT: {
-        bool is_call = tok_ahead(p, 1)->kind == TOK_LPAREN;
+        bool is_call =
+            tok_ahead(p, 1)->kind == TOK_LPAREN && kind(p) != TOK_TYPEOF && kind(p) != TOK_ATOMIC;
         ast_decl *d = NULL;
         bool is_conversion = is_call && is_word(p, W_F32);
         bool is_offsetof = is_word(p, W_OFFSETOF) || is_word(p, W_OFFSETOF_);

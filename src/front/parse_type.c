@@ -32,7 +32,7 @@ const type *find_type_name(parser *p, const char *name, ast_decl **decl)
     return t;
 }
 
-static bool is_type_keyword(token_kind k)
+bool is_type_keyword(token_kind k)
 {
     switch (k) {
     case TOK_VOID:
@@ -60,50 +60,6 @@ static bool is_type_keyword(token_kind k)
     return false;
 }
 
-typedef struct other_word { // of other languages
-    const char *word, *advice;
-} other_word;
-
-static const other_word other_words[] = {
-    {"__global__", "CUDA's word for 'kernel': #include <kiln/cuda.h> knows it"},
-    {"__device__", "CUDA's word, not needed here: #include <kiln/cuda.h> knows it"},
-    {"__host__", "CUDA's word, not needed here: #include <kiln/cuda.h> knows it"},
-    {"__shared__", "CUDA's word for 'shared': #include <kiln/cuda.h> knows it"},
-    {"__constant__", "CUDA's word for 'static const': #include <kiln/cuda.h> knows it"},
-    {"template", "C++: in C a macro makes one function for each type"},
-    {"class", "C++: a struct and functions that take its address do this in C"},
-};
-
-#define NO_WIDE_INT "integers have up to 64 bits; mul_high() gives the upper half of a product"
-#define NO_FLOAT    "floats are f32 and f64; f16 and bf16 are for storage"
-
-// Types of gcc, clang and C23. The first two combine with 'unsigned' and 'signed'.
-static const other_word other_types[] = {
-    {"__int128", NO_WIDE_INT},
-    {"_BitInt", "integers have 8, 16, 32 or 64 bits; members of a struct may be bit-fields"},
-    {"__int128_t", NO_WIDE_INT},
-    {"__uint128_t", NO_WIDE_INT},
-    {"_Float16", NO_FLOAT},
-    {"__fp16", NO_FLOAT},
-    {"__bf16", NO_FLOAT},
-    {"_Float32", NO_FLOAT},
-    {"_Float64", NO_FLOAT},
-    {"_Float128", NO_FLOAT},
-    {"__float128", NO_FLOAT},
-    {"_Decimal32", NO_FLOAT},
-    {"_Decimal64", NO_FLOAT},
-    {"_Decimal128", NO_FLOAT},
-};
-
-static const other_word *find_other_type(const token *t)
-{
-    bool may_be = t->kind == TOK_IDENT && t->name[0] == '_'; // as all of them begin
-    for (size_t i = 0; may_be && i < COUNT(other_types); i++)
-        if (!strcmp(other_types[i].word, t->name))
-            return &other_types[i];
-    return NULL;
-}
-
 // After a type's name: does "(" open an abstract declarator, `(*)` or `(*const *)`?
 static bool abstract_pointer_follows(const parser *p)
 {
@@ -127,7 +83,7 @@ bool starts_type_name(const parser *p)
     ast_decl *d = NULL;
     parser look = *p;
     if (k != TOK_IDENT || !find_type_name(&look, tok(p)->name, &d))
-        return find_other_type(tok(p)) != NULL;
+        return find_other_type(tok(p), NULL) || starts_other_word(p);
     return tok_ahead(p, 1)->kind != TOK_LPAREN || abstract_pointer_follows(p);
 }
 
@@ -159,25 +115,10 @@ bool starts_type(const parser *p)
     ast_decl *d = NULL;
     parser look = *p;
     if (k != TOK_IDENT || !find_type_name(&look, tok(p)->name, &d))
-        return find_other_type(tok(p)) != NULL;
+        return find_other_type(tok(p), NULL) || starts_other_word(p);
     if (tok_ahead(p, 1)->kind == TOK_LPAREN) // f32(x) is a call, f32 (*row)[8] is not
         return tok_ahead(p, 2)->kind == TOK_STAR;
     return true;
-}
-
-static const other_word *find_other_word(const token *t)
-{
-    for (size_t i = 0; t->kind == TOK_IDENT && i < COUNT(other_words); i++)
-        if (!strcmp(other_words[i].word, t->name))
-            return &other_words[i];
-    return NULL;
-}
-
-static void complain_other_word(parser *p, const other_word *other)
-{
-    diag *d = diag_raise(p->f->diags, K1005, here(p), "'%s' is no word of Kiln C", other->word);
-    diag_label(d, here(p), "%s", other->advice);
-    p->is_panicking = true;
 }
 
 void unknown_type(parser *p)
@@ -185,7 +126,8 @@ void unknown_type(parser *p)
     const token *t = tok(p);
     const other_word *other = find_other_word(t);
     if (other) {
-        complain_other_word(p, other);
+        complain_other_word(p, other, true);
+        p->is_panicking = true;
         step(p);
         return;
     }
@@ -566,8 +508,8 @@ static bool forgot_semi(const parser *p, const spec_state *s)
 // `unsigned __int128`, `_BitInt(12)` …: an error, and a type about which nothing more is said.
 static bool add_other_type(parser *p, spec_state *s)
 {
-    const other_word *other = find_other_type(tok(p));
-    bool combines = other && other < other_types + 2;
+    bool combines = false;
+    const other_word *other = find_other_type(tok(p), &combines);
     if (!other || s->out.type || (s->seen && !combines))
         return false;
     diag *d = diag_raise(p->f->diags, K1005, here(p), "Kiln C has no type '%s'", other->word);
@@ -581,13 +523,74 @@ static bool add_other_type(parser *p, spec_state *s)
     return true;
 }
 
+// `__shared__ f32 tile[32];`: read on as if our word stood there. At file scope the declaration
+// ends: it is host code, or a kernel that begins in another language.
+static bool add_other_word(parser *p, spec_state *s)
+{
+    const other_word *other = starts_other_word(p) ? find_other_word(tok(p)) : NULL;
+    if (!other)
+        return false;
+    bool is_odd = other->is_shared && s->allowed != STORAGE_ANY;
+    diag *d = complain_other_word(p, other, !is_odd);
+    if (other->is_shared && !is_odd)
+        s->out.shared_at = here(p);
+    else if (is_odd)
+        diag_note(d, SHARED_PARAMETER);
+    p->is_panicking = p->scope == p->file_scope;
+    step(p);
+    return true;
+}
+
+// Behind `word(…)`, is there one more name? Then the word is no function's.
+static bool name_follows_brackets(const parser *p)
+{
+    uint32_t close = p->tokens[p->at + 1].match;
+    return close > p->at && close + 1 < p->end && p->tokens[close + 1].kind == TOK_IDENT;
+}
+
+// `kernel threads(256) void`, `kernel(256) void`, `kernel block 256 void`.
+static bool add_unknown_mark(parser *p, spec_state *s)
+{
+    if (!s->out.marks.kernel.lo || has_type(s) || p->at + 2 >= p->end)
+        return false;
+    span at = here(p);
+    uint32_t open = p->at + (kind(p) == TOK_IDENT), close = p->tokens[open].match;
+    token_kind after =
+        close && close + 1 < p->end ? (token_kind)p->tokens[close + 1].kind : TOK_EOF;
+    bool has_numbers = p->tokens[open].kind == TOK_LPAREN && close > open &&
+                       (is_type_keyword(after) || after == TOK_IDENT);
+    if (kind(p) == TOK_IDENT && has_numbers) {
+        diag *d = diag_raise(p->f->diags, K1005, at, "'%s' is no mark of a kernel", tok(p)->name);
+        bool is_near = str_distance(str_of(tok(p)->name), STR("block"), 3) < 3;
+        diag_label(d, at,
+                   is_near ? "did you mean 'block'?"
+                           : "the threads of a block are block(256) or block(16, 16)");
+        if (is_near)
+            diag_fix(d, at, "use that word", "block");
+    } else if (is_word(p, W_BLOCK) && kind_ahead(p, 1) == TOK_INT) {
+        diag *d =
+            diag_raise(p->f->diags, K1005, at, "'%s' takes its numbers in brackets", tok(p)->name);
+        diag_label(d, at, "such as block(256)");
+        close = p->at + 1;
+    } else if (kind(p) == TOK_LPAREN && has_numbers) {
+        diag *d = diag_raise(p->f->diags, K1005, at, "'kernel' takes no numbers");
+        diag_label(d, at, "the threads of a block are block(256) or block(16, 16)");
+        diag_fix(d, (span){at.lo, at.lo}, "write the mark", " block");
+    } else {
+        return false;
+    }
+    p->at = close + 1;
+    return true;
+}
+
 // Takes one specifier; false when there is none.
 static bool accept_specifier(parser *p, spec_state *s)
 {
     token_kind k = kind(p);
     if (forgot_semi(p, s) || p->is_panicking)
         return false;
-    if (starts_bounds(p) || (starts_mark(p, &s->out.marks) && !(k == TOK_IDENT && has_type(s)))) {
+    if (starts_bounds(p) || (starts_mark(p, &s->out.marks) &&
+                             (!(k == TOK_IDENT && has_type(s)) || name_follows_brackets(p)))) {
         parse_mark(p, &s->out.marks);
         return true;
     }
@@ -648,12 +651,14 @@ static bool accept_specifier(parser *p, spec_state *s)
         return true;
     default: break;
     }
+    case TOK_LPAREN: return add_unknown_mark(p, s);
     case TOK_IDENT:
         if (is_word(p, W_EXTENSION)) {
             step(p);
             return true;
         }
-        return add_type_name(p, s) || add_other_type(p, s);
+        return add_type_name(p, s) || add_other_type(p, s) || add_unknown_mark(p, s) ||
+               (!has_type(s) && add_other_word(p, s));
     }
     return false;
 }
@@ -681,7 +686,8 @@ static const type *missing_type(parser *p, const spec_state *s)
     bool has_marks = s->out.marks.kernel.lo || s->out.shared_at.lo;
     bool is_old_function = starts_old_function(p);
     if (find_other_word(tok(p))) {
-        complain_other_word(p, find_other_word(tok(p)));
+        complain_other_word(p, find_other_word(tok(p)), true);
+        p->is_panicking = true;
         return type_scalar(TY_POISON);
     }
     if (tok(p)->kind == TOK_IDENT && looks_typed && !is_old_function &&
@@ -696,6 +702,11 @@ static const type *missing_type(parser *p, const spec_state *s)
     span at = here(p);
     diag *d = diag_raise(p->f->diags, K1032, at, "%s is declared without a type", found(p));
     diag_label(d, at, "a type belongs before this");
+    if (s->out.storage == TOK_AUTO) {
+        diag_label(d, s->out.storage_at, "C++: in C auto takes no type from the value");
+        diag_note(d, "name the type, or write typeof(x) for the type of x");
+        return type_scalar(TY_POISON);
+    }
     bool is_kernel = s->out.marks.kernel.lo != 0;
     diag_fix(d, (span){at.lo, at.lo},
              is_kernel         ? "kernels return void"

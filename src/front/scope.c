@@ -218,8 +218,14 @@ static const char *const foreign_types[][2] = {
     {"nv_bfloat16", "bf16"},
     {"u_char", "u8"},
     {"dim3", "u32x3"},
-    {"auto", "i32"},
     {"long2", "i64x2"},
+    {"float64", "f64"},
+    {"float32", "f32"},
+    {"float16", "f16"},
+    {"int64", "i64"},
+    {"uint64", "u64"},
+    {"uint32", "u32"},
+    {"vec3", "f32x3"},
     {"ushort4", "u16x4"},
 };
 

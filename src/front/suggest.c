@@ -154,6 +154,10 @@ static const foreign_name foreign_names[] = {
     {"SV_GroupID", "block_$m()", "xyz"},
     {"thread_position_in_grid", "global_x()", NULL},
     {"warpSize", "32", NULL},
+    {"nullptr", "NULL", NULL},
+    {"saturate", "clamp($1, 0.0f, 1.0f)", NULL},
+    {"mix", "($1 + (($2) - ($1)) * ($3))", NULL},
+    {"lerp", "($1 + (($2) - ($1)) * ($3))", NULL},
 };
 // clang-format on
 

@@ -1,0 +1,113 @@
+// What other languages write where Kiln C has a word of its own, or none: CUDA, OpenCL, Metal and
+// C++, and the types of gcc, clang and C23. Met where a type begins, such a word is an error that
+// names ours; the declaration is read on as if ours stood there. Start reading at
+// starts_other_word.
+#include "front/parse.h"
+
+#define FROM_CUDA  "#include <kiln/cuda.h> knows it"
+#define NOT_NEEDED "not needed here: a pointer may point to any memory"
+
+static const other_word other_words[] = {
+    {"__global__", "CUDA's word for 'kernel': " FROM_CUDA, NULL, false},
+    {"__device__", "CUDA's word, not needed here: " FROM_CUDA, NULL, false},
+    {"__host__", "CUDA's word, not needed here: " FROM_CUDA, NULL, false},
+    {"__shared__", "CUDA's word for 'shared': " FROM_CUDA, NULL, true},
+    {"__constant__", "CUDA's word for 'static const': " FROM_CUDA, NULL, false},
+    {"__forceinline__", "CUDA's word, not needed here: " FROM_CUDA, NULL, false},
+    {"__launch_bounds__", "CUDA's word for 'max_threads(…)': " FROM_CUDA, NULL, false},
+    {"__kernel", "OpenCL's word for 'kernel'", "kernel", false},
+    {"__global", "OpenCL's word, " NOT_NEEDED, "", false},
+    {"global", "OpenCL's word, " NOT_NEEDED, "", false},
+    {"__local", "OpenCL's word for 'shared'", "shared", true},
+    {"local", "OpenCL's word for 'shared'", "shared", true},
+    {"__constant", "OpenCL's word for 'const'", "const", false},
+    {"constant", "OpenCL's word for 'const'", "const", false},
+    {"__private", "OpenCL's word, not needed here: a local variable is the thread's own", "",
+     false},
+    {"device", "Metal's word, " NOT_NEEDED, "", false},
+    {"threadgroup", "Metal's word for 'shared'", "shared", true},
+    {"groupshared", "HLSL's word for 'shared'", "shared", true},
+    {"constexpr", "C++'s word: in C an enum, a macro or 'static const' makes a constant", "const",
+     false},
+    {"template", "C++: in C a macro makes one function for each type", NULL, false},
+    {"class", "C++: a struct and functions that take its address do this in C", NULL, false},
+};
+
+#define NO_WIDE_INT "integers have up to 64 bits; mul_high() gives the upper half of a product"
+#define NO_FLOAT    "floats are f32 and f64; f16 and bf16 are for storage"
+
+// Types of gcc, clang and C23. The first two combine with 'unsigned' and 'signed'.
+enum { COMBINING = 2 };
+static const other_word other_types[] = {
+    {"__int128", NO_WIDE_INT, NULL, false},
+    {"_BitInt", "integers have 8, 16, 32 or 64 bits; members of a struct may be bit-fields", NULL,
+     false},
+    {"__int128_t", NO_WIDE_INT, NULL, false},
+    {"__uint128_t", NO_WIDE_INT, NULL, false},
+    {"_Float16", NO_FLOAT, NULL, false},
+    {"__fp16", NO_FLOAT, NULL, false},
+    {"__bf16", NO_FLOAT, NULL, false},
+    {"_Float32", NO_FLOAT, NULL, false},
+    {"_Float64", NO_FLOAT, NULL, false},
+    {"_Float128", NO_FLOAT, NULL, false},
+    {"__float128", NO_FLOAT, NULL, false},
+    {"_Decimal32", NO_FLOAT, NULL, false},
+    {"_Decimal64", NO_FLOAT, NULL, false},
+    {"_Decimal128", NO_FLOAT, NULL, false},
+};
+
+const other_word *find_other_type(const token *t, bool *combines)
+{
+    bool may_be = t->kind == TOK_IDENT && t->name[0] == '_'; // as all of them begin
+    for (size_t i = 0; may_be && i < COUNT(other_types); i++)
+        if (!strcmp(other_types[i].word, t->name)) {
+            if (combines)
+                *combines = i < COMBINING;
+            return &other_types[i];
+        }
+    return NULL;
+}
+
+const other_word *find_other_word(const token *t)
+{
+    for (size_t i = 0; t->kind == TOK_IDENT && i < COUNT(other_words); i++)
+        if (!strcmp(other_words[i].word, t->name))
+            return &other_words[i];
+    return NULL;
+}
+
+bool starts_other_word(const parser *p)
+{
+    token_kind next = kind_ahead(p, 1);
+    if (tok(p)->kind != TOK_IDENT || (next != TOK_IDENT && !is_type_keyword(next)) ||
+        (tok_ahead(p, 1)->flags & TF_LINE_START))
+        return false;
+    return !scope_find(p->scope, tok(p)->name) && find_other_word(tok(p));
+}
+
+diag *complain_other_word(parser *p, const other_word *other, bool may_fix)
+{
+    diag *d = diag_raise(p->f->diags, K1005, here(p), "'%s' is no word of Kiln C", other->word);
+    diag_label(d, here(p), "%s", other->advice);
+    span at = here(p);
+    uint32_t next = tok_ahead(p, 1)->at.lo;
+    if (other->ours && !*other->ours && next > at.hi &&
+        next - at.hi < 4) // with the blank behind it
+        at.hi = next;
+    if (other->ours && may_fix)
+        diag_fix(d, at, *other->ours ? "use Kiln's word" : "leave it out", "%s", other->ours);
+    return d;
+}
+
+bool complain_template(parser *p, const char *spelled)
+{
+    const token *of = p->at >= 2 ? &p->tokens[p->at - 2] : NULL;
+    if (!of || of->kind != TOK_IDENT || p->tokens[p->at - 1].kind != TOK_LT)
+        return false;
+    diag *d = parse_error(p, K1033, here(p), "'%s' is a type, where a value is expected", spelled);
+    if (strstr(of->name, "_cast"))
+        diag_label(d, here(p), "C++: C writes a cast as (%s)x", spelled);
+    else
+        diag_label(d, here(p), "C++: in C a macro makes one function for each type");
+    return true;
+}
