@@ -184,7 +184,10 @@ MAN_PAGES = $(notdir $(wildcard docs/man/*.1))
 BASH_TO   = share/bash-completion/completions
 ZSH_TO    = share/zsh/site-functions
 FISH_TO   = share/fish/vendor_completions.d
+# kiln.pc and the library's name for the loader hold the prefix.
+ABSOLUTE_PREFIX = $(if $(filter-out /%,$(firstword $(PREFIX))),$(error PREFIX is an absolute path, not '$(PREFIX)'))
 install: all
+	@:$(ABSOLUTE_PREFIX)
 	install -d $(foreach d,bin lib/pkgconfig lib/cmake/kiln include/kiln/host include/kiln/lib share/man/man1 $(BASH_TO) $(ZSH_TO) $(FISH_TO),$(call TO,$d))
 	install -m 755 $(BUILD)/kiln $(call TO,bin/kiln)
 	install -m 644 $(BUILD)/libkiln.a $(call TO,lib/libkiln.a)
@@ -203,6 +206,7 @@ install: all
 
 # Removes what install has written, and the folders that are Kiln's alone.
 uninstall:
+	@:$(ABSOLUTE_PREFIX)
 	rm -f $(foreach f,bin/kiln lib/libkiln.a lib/libkiln.so lib/libkiln.so.0 lib/libkiln.so.$(VERSION) lib/pkgconfig/kiln.pc $(BASH_TO)/kiln \
 	    $(ZSH_TO)/_kiln $(FISH_TO)/kiln.fish $(MAN_PAGES:%=share/man/man1/%),$(call TO,$f))
 	rm -rf $(call TO,include/kiln) $(call TO,lib/cmake/kiln)

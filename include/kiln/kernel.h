@@ -14,6 +14,11 @@
 #ifndef KILN_KERNEL_H
 #define KILN_KERNEL_H
 
+#ifdef __cplusplus
+#    error                                                                                         \
+        "kernel files are C: name this one .c. A C++ program includes the header that 'kiln build' writes of it, or <kiln/kiln.h>"
+#endif
+
 // The C headers whose names the language takes over come first: including them again later is
 // harmless.
 #include <assert.h>

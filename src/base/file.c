@@ -148,6 +148,14 @@ bool file_exists(const char *path)
     return !stat(path, &st) && !S_ISDIR(st.st_mode);
 }
 
+const char *file_library(const char *path, char *room, size_t room_len)
+{
+    if (strchr(path, '/') || !file_exists(path) || strlen(path) + 3 > room_len)
+        return path;
+    snprintf(room, room_len, "./%s", path);
+    return room;
+}
+
 bool file_is_folder(const char *path)
 {
     struct stat st;

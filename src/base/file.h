@@ -11,6 +11,9 @@ bool file_read(arena *a, const char *path, size_t limit, str *out, const char **
 // Writes beside the target, then renames. False: *reason says why.
 bool file_write(arena *a, const char *path, const void *bytes, size_t len, const char **reason);
 bool file_exists(const char *path); // something other than a folder
+// The name under which dlopen opens that file: it looks for a name without a folder elsewhere, so
+// one that is here gets "./". A name of no file here stays as it is.
+const char *file_library(const char *path, char *room, size_t room_len);
 bool file_is_folder(const char *path);
 // mkdir -p.
 bool file_make_folders(arena *a, const char *path, const char **reason);

@@ -17,15 +17,20 @@ int cli_explain(int argc, char **argv)
 {
     cli_args args = CLI_ARGS("explain", argc, argv);
     const char *code = NULL;
+    bool lists = false;
     for (int option; (option = cli_next(&args)) != CLI_END;) {
-        if (option == OPT_list)
-            return list_codes();
-        if (option != CLI_WORD)
+        lists |= option == OPT_list;
+        if (option != CLI_WORD && option != OPT_list)
             return EXIT_USAGE;
-        if (code)
+        if (option == CLI_WORD && code)
             return cli_usage("explain", "'%s' is one word too many", args.value);
-        code = args.value;
+        if (option == CLI_WORD)
+            code = args.value;
     }
+    if (lists && code)
+        return cli_usage("explain", "--list shows all codes: '%s' is one word too many", code);
+    if (lists)
+        return list_codes();
     if (!code)
         return cli_usage("explain", "which code? kiln explain --list shows all of them");
     char name[16];

@@ -585,7 +585,9 @@ int run_open(run *r)
     free((void *)(uintptr_t)tunes);
     for (size_t k = 0; r->on_input && r->signature && k < signature_input_count(r->signature); k++)
         r->on_input(r->input_user, signature_input(r->signature, k));
-    return st ? cli_fail(r->k, st) : 0;
+    // A target or right that is none, a heap too large: the command line is wrong.
+    int failed = st ? cli_fail(r->k, st) : 0;
+    return st == KILN_E_BAD_ARGUMENT ? EXIT_USAGE : failed;
 }
 
 int run_prepare(run *r, run_launch *l)

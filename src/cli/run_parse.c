@@ -36,8 +36,8 @@ static int parse_triple(const cli_args *args, const char *name, uint64_t least, 
 {
     uint64_t parsed[3];
     if (!read_triple(args->value, least, UINT32_MAX, rest, parsed))
-        return cli_usage(args->verb, "--%s takes X[,Y[,Z]]%s, not '%s'", name,
-                         least ? ", each at least 1" : "", args->value);
+        return cli_usage(args->verb, "--%s takes X[,Y[,Z]], each from %d to %u, not '%s'", name,
+                         (int)least, UINT32_MAX, args->value);
     for (int axis = 0; axis < 3; axis++)
         out[axis] = (uint32_t)parsed[axis];
     return 0;
@@ -90,8 +90,11 @@ static int parse_number(const cli_args *args, const char *name, int64_t least, i
         return 0;
     if (least == INT64_MIN)
         return cli_usage(args->verb, "--%s takes an integer, not '%s'", name, args->value);
-    return cli_usage(args->verb, "--%s takes a number from %lld, not '%s'", name, (long long)least,
-                     args->value);
+    if (most == INT64_MAX)
+        return cli_usage(args->verb, "--%s takes a number from %lld, not '%s'", name,
+                         (long long)least, args->value);
+    return cli_usage(args->verb, "--%s takes a number from %lld to %lld, not '%s'", name,
+                     (long long)least, (long long)most, args->value);
 }
 
 static int parse_file(const cli_args *args, const char *name, run_file **list, size_t *count)

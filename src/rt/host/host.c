@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "rt/io/io.h"
 #include "rt/memory/heap.h"
 
@@ -455,7 +456,8 @@ kiln_status kiln_host_library(kiln *k, const char *path, const kiln_module *modu
         return error_bad_handle(HANDLE_MODULE, module);
     if (!path)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_library: the path is NULL");
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char room[FILENAME_MAX];
+    void *library = dlopen(file_library(path, room, sizeof room), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
         return error_set(k, KILN_E_NOT_FOUND, K6005,
