@@ -171,6 +171,7 @@ static inline spot spot_here(const runner *r, const warp *w, const code *c, uint
 {
     return (spot){code_index(r, c) + 1, w->index * LANES + lane, r->block_rank};
 }
+bool finding_is_one_place(const check *k, const finding *f); // are both its ends one expression?
 // A new finding, or NULL when an equal one is known (it is counted). `other` may be NULL.
 finding *finding_new(check *k, const runner *r, diag_code kind, spot at, const spot *other,
                      const char *format, ...) PRINTF_LIKE(6, 7);

@@ -23,6 +23,12 @@ static span span_of(const check *k, uint32_t index)
     return index ? k->program->spans[index - 1] : (span){0};
 }
 
+bool finding_is_one_place(const check *k, const finding *f)
+{
+    span here = span_of(k, f->at_code), there = span_of(k, f->other_code);
+    return here.lo && here.lo == there.lo && here.hi == there.hi;
+}
+
 static void coordinates(uint64_t rank, const uint32_t dim[3], uint32_t out[3])
 {
     out[0] = (uint32_t)(rank % dim[0]);

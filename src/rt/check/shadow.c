@@ -236,6 +236,15 @@ static const char *past_of(const mark *m, bool is_write)
     return m->flags & MARK_ATOMIC ? "updated atomically" : is_write ? "written" : "read";
 }
 
+// No barrier can stand between the ends of one statement, but for the passes of a loop.
+static const char *note_of_statement(bool is_update)
+{
+    return is_update ? "both are one statement, which reads and stores: atomic_add() and its "
+                       "sisters do it in one step; barrier() orders only the passes of a loop"
+                     : "both are one statement: let one thread store, or each to its own element; "
+                       "barrier() orders only the passes of a loop";
+}
+
 static const char *note_of_race(conflict kind, uint32_t one, uint32_t other)
 {
     if (kind == CONFLICT_GRID)
@@ -276,8 +285,12 @@ static bool report_race(access *a, const mark *m, uint64_t block, bool is_write,
     finding_label(k, f, true, "first %s by %s", past_of(m, is_write),
                   finding_thread(k, a->r, other));
     finding_label(k, f, false, "then %s by %s", here, finding_thread(k, a->r, at));
-    diag_note(f->d, "%s", note_of_race(kind, thread, at.thread));
-    if (m->flags & MARK_ATOMIC || is_atomic_op(a->c))
+    bool is_atomic = m->flags & MARK_ATOMIC || is_atomic_op(a->c);
+    bool is_statement = kind == CONFLICT_BLOCK && !is_atomic && finding_is_one_place(k, f);
+    diag_note(f->d, "%s",
+              is_statement ? note_of_statement(is_write != a->writes)
+                           : note_of_race(kind, thread, at.thread));
+    if (is_atomic)
         diag_note(f->d, "an atomic access is only safe when all others are atomic, too");
     finding_array(f, t.name ? t.name : "", index);
     return finding_goes_on(k);
