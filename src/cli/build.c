@@ -216,15 +216,10 @@ typedef struct build {
     cli_compile compile;
 } build;
 
-static int no_kernels(const build *b, str source)
+static int no_kernels(const build *b)
 {
     fprintf(stderr, "kiln build: %s has no kernel\n", b->path);
-    for (size_t i = 0; i + 10 < source.len; i++)
-        if (!memcmp(source.at + i, "__global__", 10)) {
-            fprintf(stderr, "hint: __global__ marks a kernel with #include <kiln/cuda.h>\n");
-            return EXIT_KERNEL;
-        }
-    fprintf(stderr, "hint: a function becomes one with the word kernel before it\n");
+    fputs(CLI_NO_KERNEL, stderr);
     return EXIT_KERNEL;
 }
 
@@ -238,7 +233,7 @@ static int make_files(const build *b, const kiln_module *m, arena *a)
         return EXIT_WORLD;
     }
     if (!kiln_module_kernel_count(m))
-        return no_kernels(b, source);
+        return no_kernels(b);
     const char *prefix = b->prefix ? b->prefix : stem_of(b->path, a);
     header_types types = {.in = a, .prefix = prefix, .structs = {.in = a}, .buffers = {.in = a}};
     find_types(b->path, &b->compile, &types);
@@ -345,6 +340,6 @@ int cli_build(int argc, char **argv)
         return cli_usage("build", b.path ? "where to? give -o FILE.h" : "which file?");
     int failed = build_guarded(&b);
     if (!failed && b.compile.report)
-        failed = cli_report(&b.compile, b.path);
+        failed = cli_report(&b.compile, b.path, NULL, 0);
     return failed;
 }

@@ -108,7 +108,15 @@ typedef struct cli_compile {
 // printed).
 int cli_compile_option(cli_compile *c, const cli_args *args, int option);
 // The resources of every kernel in a file, one line each on standard error: by ptxas or a guess.
-int cli_report(const cli_compile *c, const char *path);
+// What to do about a file without one.
+#define CLI_NO_KERNEL                                                                              \
+    "hint: a function becomes one with the word kernel before it, or with __global__ and "         \
+    "#include <kiln/cuda.h>\n"
+// `source` may be NULL: then `path` is read.
+int cli_report(const cli_compile *c, const char *path, const char *source, size_t source_len);
+// The file that is named "-", with a NUL behind it, to free in any case; and its name in messages.
+#define CLI_STDIN "<stdin>"
+int cli_standard_input(const char *verb, char **bytes, size_t *len);
 void cli_compile_desc(const cli_compile *c, const char *path, kiln_compile_desc *out);
 
 #endif

@@ -57,6 +57,8 @@ static int pick_kernel(run *r, run_launch *l)
         fprintf(stderr, "kiln %s: %s has no kernel\n", r->verb, r->path);
         if (!strcmp(r->verb, "run") && run_has_main(r))
             fprintf(stderr, "hint: kiln run --main %s runs its main in one thread\n", r->path);
+        else
+            fputs(CLI_NO_KERNEL, stderr);
         return EXIT_KERNEL;
     }
     kiln_status st = l->kernel_name ? kiln_module_kernel(r->module, l->kernel_name, &l->kernel)

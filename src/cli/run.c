@@ -14,7 +14,7 @@ static int report(const run *r)
     kiln_status st = KILN_OK;
     const target *t = r->k->target;
     if (!t->registers)
-        return cli_report(&r->compile, r->path);
+        return cli_report(&r->compile, r->path, r->source, r->source_len);
     arena *a = arena_new();
     if (!a)
         return EXIT_WORLD;

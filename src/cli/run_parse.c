@@ -243,32 +243,36 @@ static int parse_launch(run *r, int argc, char **argv)
     return 0;
 }
 
-static int read_standard_input(run *r)
+int cli_standard_input(const char *verb, char **bytes, size_t *len)
 {
     size_t room = 1 << 16, limit = 16 << 20;
-    r->source = malloc(room + 1);
-    while (r->source && !feof(stdin) && !ferror(stdin)) {
-        if (r->source_len == room) {
-            char *more = room > limit ? NULL : realloc(r->source, room * 2 + 1);
+    *len = 0;
+    *bytes = malloc(room + 1);
+    while (*bytes && !feof(stdin) && !ferror(stdin)) {
+        if (*len == room) {
+            char *more = room > limit ? NULL : realloc(*bytes, room * 2 + 1);
             if (!more) {
                 fprintf(stderr, "kiln %s: the file on standard input is larger than 16 MiB\n",
-                        r->verb);
+                        verb);
                 return EXIT_WORLD;
             }
-            r->source = more;
+            *bytes = more;
             room *= 2;
         }
-        r->source_len += fread(r->source + r->source_len, 1, room - r->source_len, stdin);
+        *len += fread(*bytes + *len, 1, room - *len, stdin);
     }
-    if (!r->source || ferror(stdin)) {
-        fprintf(stderr, "kiln %s: cannot read standard input\n", r->verb);
+    if (!*bytes || ferror(stdin)) {
+        fprintf(stderr, "kiln %s: cannot read standard input\n", verb);
         return EXIT_WORLD;
     }
-    r->source[r->source_len] = 0;
-    if (!r->source_len)
-        return cli_usage(r->verb, "standard input is empty");
-    r->path = "<stdin>";
-    return 0;
+    (*bytes)[*len] = 0;
+    return *len ? 0 : cli_usage(verb, "standard input is empty");
+}
+
+static int read_standard_input(run *r)
+{
+    r->path = CLI_STDIN;
+    return cli_standard_input(r->verb, &r->source, &r->source_len);
 }
 
 int run_parse(run *r, int argc, char **argv)

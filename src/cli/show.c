@@ -27,6 +27,8 @@ typedef struct show {
     const target *target; // of --stage ptx, report, stats, side
     const char *html;     // a file to write
     const char *path;
+    const char *source; // its text, or NULL: it is read
+    size_t source_len;
     FILE *to;
     bool annotate, line_info;
     bool has_kernel;  // the file has one
@@ -264,6 +266,8 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
     size_t path_len = strlen(path);
     compile_options options = {
         .path = path,
+        .source = s->source,
+        .source_len = s->source_len,
         .front = {.defines = c->defines,
                   .includes = c->includes,
                   .tunes = c->tunes,
@@ -305,11 +309,7 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
     int result = cli_exit_of(outcome.status);
     bool needs_kernel = strcmp(s->stage, "tokens") != 0 && strcmp(s->stage, "ast") != 0;
     if (!result && needs_kernel && !s->has_kernel) {
-        fprintf(stderr,
-                "kiln show: %s has no kernel\n"
-                "hint: a function becomes one with the word kernel before it, or with __global__ "
-                "and #include <kiln/cuda.h>\n",
-                path);
+        fprintf(stderr, "kiln show: %s has no kernel\n" CLI_NO_KERNEL, path);
         result = EXIT_KERNEL;
     } else if (!result && s->no_kernel) {
         fprintf(stderr, "kiln show: %s has no kernel '%s' at this stage\n", path, s->kernel);
@@ -339,9 +339,13 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
     return result;
 }
 
-int cli_report(const cli_compile *c, const char *path)
+int cli_report(const cli_compile *c, const char *path, const char *source, size_t source_len)
 {
-    show s = {.stage = "report", .in = arena_new(), .to = stderr};
+    show s = {.stage = "report",
+              .in = arena_new(),
+              .to = stderr,
+              .source = source,
+              .source_len = source_len};
     if (!s.in)
         return EXIT_WORLD;
     int result = show_stage(&s, c, path, false);
@@ -429,11 +433,17 @@ int cli_show(int argc, char **argv)
         return failed;
     if (s.html && is_same_file(s.html, path))
         return cli_usage("show", "--html %s would replace the kernel file", s.html);
+    char *typed = NULL;
+    if (!strcmp(path, "-")) {
+        path = CLI_STDIN;
+        failed = cli_standard_input("show", &typed, &s.source_len);
+        s.source = typed;
+    }
     s.in = arena_new();
-    if (!s.in)
-        return EXIT_WORLD;
     s.to = stdout;
-    int result = show_stage(&s, &c, path, timing);
+    if (!failed)
+        failed = s.in ? show_stage(&s, &c, path, timing) : EXIT_WORLD;
     arena_free(s.in);
-    return result;
+    free(typed);
+    return failed;
 }
