@@ -669,6 +669,12 @@ ast_expr *parse_expr(parser *p)
 static struct designator *parse_designators(parser *p)
 {
     struct designator *first = NULL, **last = &first;
+    if (tok(p)->kind == TOK_IDENT && kind_ahead(p, 1) == TOK_COLON) { // GNU's old {x: 1}
+        first = arena_new_of(p->f->in, struct designator);
+        *first = (struct designator){.at = here(p), .field = tok(p)->name};
+        p->at += 2;
+        return first;
+    }
     while ((kind(p) == TOK_DOT || kind(p) == TOK_LBRACKET) && !p->is_panicking) {
         struct designator *d = arena_new_of(p->f->in, struct designator);
         d->at = here(p);

@@ -124,6 +124,7 @@ typedef struct pp {
     bool has_kernel;      // the user includes kiln/kernel.h …
     bool has_plain_words; // … kiln/cuda.h, or says words(c): without the former, `kernel` and
                           // `shared` are names
+    bool is_lax;          // #pragma kiln conversions(c)
     bool in_if;           // `defined` has its meaning
     bool is_stopped;      // a limit was hit: everything reads as end of file
     token_list out;

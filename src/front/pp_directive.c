@@ -370,6 +370,8 @@ static void pragma_kiln(pp *p, lexer *l, span at)
                 p->has_plain_words = is_on;
             else
                 pp_emit_pragma(p, at, row->verb, is_on);
+            if (!strcmp(row->verb, "conversions"))
+                p->is_lax = is_on;
             return;
         }
         text_printf(&known, "%s%s(%s), %s(%s)", i ? ", " : "", row->verb, row->on, row->verb,

@@ -163,11 +163,12 @@ macro *pp_define_text(pp *p, const char *name, const char *body)
 }
 
 // A file's own macro replaces one of Kiln's headers silently, as it replaces one of kernel.h:
-// kernels from elsewhere bring their own __ldg or warpSize.
+// kernels from elsewhere bring their own __ldg or warpSize. One of C's headers replaces a file's.
 static bool may_replace(const pp *p, const macro *old)
 {
     const source_file *from = source_file_at(p->f->sources, old->at.lo);
-    return old->is_predefined || (from && from->is_builtin && !p->file->file->is_builtin);
+    bool is_builtin = p->file->file->is_builtin;
+    return old->is_predefined || (from && from->is_builtin != is_builtin);
 }
 
 void pp_define(pp *p, lexer *l, span directive)
@@ -191,9 +192,10 @@ void pp_define(pp *p, lexer *l, span directive)
     if (!m)
         return;
     if (old && !may_replace(p, old) && !same_body(old, m)) {
-        diag *d =
-            diag_raise(p->f->diags, K0034, m->at, "'%s' is defined again, differently", m->name);
-        diag_label(d, m->at, "this would replace the first definition");
+        diag *d = diag_raise(p->f->diags, p->is_lax ? K0051 : K0034, m->at,
+                             "'%s' is defined again, differently", m->name);
+        diag_label(d, m->at, "this %s the first definition",
+                   p->is_lax ? "replaces" : "would replace");
         diag_label(d, old->at, "first defined here");
         diag_note(d, "write #undef %s before it when that is what you want", m->name);
     }

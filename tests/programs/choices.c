@@ -1,5 +1,6 @@
 // What a condition declares is gone behind its statement; ?: of a pointer and (void *)0 has the
-// pointer's type; main takes the number of arguments alone.
+// pointer's type; main takes the number of arguments alone;
+// GNU's old spelling of a designator.
 #include <stdio.h>
 
 enum { level = 0 };
@@ -38,6 +39,8 @@ static void pointers(int yes)
 
 int main(int count)
 {
+    struct one old = {value: count + 4};
+    printf("%d\n", old.value);
     names_of_conditions();
     pointers(count == 1);
     return count;
