@@ -488,6 +488,15 @@ bool check_pointee_same(const type *a, const type *b)
     return type_same(a->unqualified, b->unqualified, false);
 }
 
+// As above, and under C's rules integers of the same size that differ in sign: compilers of C take
+// an unsigned char * for a char *.
+bool check_pointee_fits(const front *f, const type *a, const type *b)
+{
+    return check_pointee_same(a, b) ||
+           (f->lax_conversions && type_is_integer(a) && type_is_integer(b) && a->kind != TY_BOOL &&
+            b->kind != TY_BOOL && type_def(a)->size == type_def(b)->size);
+}
+
 unsigned check_deep_quals(const type *t)
 {
     unsigned quals = t->quals;
@@ -522,7 +531,7 @@ static ast_expr *convert_pointer(front *f, ast_expr *e, const type *to, const ch
         return check_poison(f, e);
     const type *source = from->base, *target = to->base;
     bool same = source->kind == TY_VOID || target->kind == TY_VOID || source->kind == TY_POISON ||
-                target->kind == TY_POISON || check_pointee_same(source, target);
+                target->kind == TY_POISON || check_pointee_fits(f, source, target);
     if (!same) {
         diag *d = diag_raise(f->diags, K2010, e->at, "'%s' is not '%s'", T_OF(f, from->unqualified),
                              T_OF(f, to->unqualified));

@@ -274,7 +274,7 @@ static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
         const type *x = a->type->base, *y = b->type->base;
         if (!equality && (x->kind == TY_FUNC || y->kind == TY_FUNC))
             return bad_operands(f, e, a, b, "functions have no order: compare with == or !=");
-        if (check_pointee_same(x, y))
+        if (check_pointee_fits(f, x, y))
             return e;
         if (x->kind == TY_FUNC && check_is_null_pointer(f, b)) {
             e->b = null_function(f, b, a->type);

@@ -270,7 +270,7 @@ static const known_header headers[] = {
     {"float.h", HDR_FLOAT},        {"assert.h", HDR_ASSERT},   {"stdalign.h", HDR_ALIGN},  {"stdio.h", HDR_STDDEF},
     {"stdlib.h", HDR_STDDEF},      {"string.h", HDR_STDDEF},   {"time.h", HDR_STDDEF},    {"ctype.h", HDR_STDDEF},
     {"stdarg.h", HDR_STDDEF},      {"errno.h", HDR_STDDEF},    {"strings.h", HDR_STDDEF}, {"complex.h", HDR_COMPLEX},
-    {"iso646.h", HDR_ISO646},
+    {"iso646.h", HDR_ISO646},      {"memory.h", HDR_STDDEF},   {"malloc.h", HDR_STDDEF},
     // For the host only.
     {"kiln/kiln.h", HDR_ALWAYS},   {"kiln/ir.h", HDR_ALWAYS},  {"kiln/ops.h", HDR_ALWAYS}, {"kiln/nn.h", HDR_ALWAYS},
     {"kiln/hostcall.h", HDR_ALWAYS}, {"kiln/dlpack.h", HDR_ALWAYS}, {"kiln/gguf.h", HDR_ALWAYS}, {"kiln/ops_matmul.h", HDR_ALWAYS},

@@ -1,0 +1,3 @@
+// <memory.h> for kernels: the old name of <string.h>.
+#pragma once
+#include <string.h>
