@@ -24,8 +24,8 @@ static bool is_known_address(front *f, const ast_expr *e)
     if (is_pointer(e->type) && check_is_null_pointer(f, e))
         return true;
     if (e->kind == E_CONVERT || e->kind == E_CAST)
-        return is_pointer(e->type) && e->a->type && is_pointer(e->a->type) &&
-               is_known_address(f, e->a);
+        return is_pointer(e->type) && e->a->type &&
+               (is_pointer(e->a->type) ? is_known_address(f, e->a) : is_known_number(f, e->a));
     if (e->kind == E_UNARY && e->op == TOK_AMP)
         return is_known_place(f, e->a);
     if (e->kind == E_BINARY && (e->op == TOK_PLUS || e->op == TOK_MINUS))

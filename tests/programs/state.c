@@ -87,8 +87,14 @@ static struct config changed(struct config c, int by)
     return c;
 }
 
+// Numbers that stand for pointers.
+static const char *const marks[] = {"first", (const char *)1, NULL, (const char *)-1};
+static unsigned *video = (unsigned *)0xa000;
+
 int main(void)
 {
+    printf("%s %d %lx %lx\n", marks[0], marks[1] == (const char *)1 && !marks[2],
+           (unsigned long)marks[3], (unsigned long)video);
     out = stdout;
     fprintf(out, "%d %d %s %s %s\n", verbose, count, text, pointer, room);
     text[1] = 'B', *pointer += 1;
