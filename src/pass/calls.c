@@ -12,11 +12,13 @@
 
 // HUGE: instructions of a kernel with everything inlined from which on a device with costly calls
 // keeps functions marked noinline: interpreting such a kernel beats minutes of compiling it. One
-// that calls the host spends its time there.
+// that calls the host spends its time there. A kernel that would pass the inliner's limit keeps all
+// functions of some size that several places call, on every device that has calls.
 enum {
     DEFAULT_LIMIT = 64,
     DEFAULT_OF_ONE_THREAD = 512,
     LARGE = 6000,
+    OF_SOME_SIZE = 100,
     HUGE = 12000,
     HUGE_WITH_HOST = 3000
 };
@@ -30,7 +32,8 @@ typedef struct node {
     uint32_t size;           // instructions
     uint64_t inlined;        // instructions with everything inlined, but for circles
     bool calls_host;         // itself or through others
-    bool is_in_huge;         // a kernel above HUGE calls it
+    bool is_in_huge;         // a kernel above HUGE calls it …
+    bool is_in_endless;      // … or one above PASS_INST_LIMIT
     const ir_func *group_in; // works on the block or the warp, so it must be inlined: the function
     ir_inst_id group_op;     // and the instruction that does, maybe of one that it calls
 } node;
@@ -117,7 +120,7 @@ static void visit(graph *g, uint32_t index)
             inherit_group(n, &(node){.group_in = f, .group_op = id});
         inherit_group(n, callee);
         n->calls_host |= callee->calls_host;
-        n->inlined += callee->is_open || n->inlined > HUGE ? 0 : callee->inlined;
+        n->inlined += callee->is_open || n->inlined > PASS_INST_LIMIT ? 0 : callee->inlined;
     }
     n->inlined += n->size;
     if (n->low == n->order)
@@ -268,18 +271,21 @@ static bool is_worth_a_call(const graph *g, uint32_t index)
 {
     const ir_func *f = g->m->funcs.at[index];
     const node *n = &g->nodes[index];
-    return f->is_noinline || f->is_kept || (n->size >= LARGE && n->call_count > 1);
+    return f->is_noinline || f->is_kept ||
+           (n->size >= (n->is_in_endless ? OF_SOME_SIZE : LARGE) && n->call_count > 1);
 }
 
-static void mark_huge(graph *g, uint32_t index)
+static void mark_huge(graph *g, uint32_t index, bool is_endless)
 {
     const ir_func *f = g->m->funcs.at[index];
-    if (g->nodes[index].is_in_huge)
+    node *n = &g->nodes[index];
+    if (is_endless ? n->is_in_endless : n->is_in_huge)
         return;
-    g->nodes[index].is_in_huge = true;
+    n->is_in_huge = true;
+    n->is_in_endless |= is_endless;
     for (ir_inst_id id = 1; id < f->insts.len; id++)
         if (is_call(ir_at(f, id)))
-            mark_huge(g, ir_at(f, id)->aux);
+            mark_huge(g, ir_at(f, id)->aux, is_endless);
 }
 
 static void decide(graph *g, uint32_t index)
@@ -296,7 +302,7 @@ static void decide(graph *g, uint32_t index)
         // A huge kernel on a device with costly calls is interpreted, which watches addresses
         // itself.
         bool is_interpreted = has_costly_calls && f->is_noinline && n->is_in_huge;
-        bool is_free = !has_costly_calls && !ctx->checks_bounds;
+        bool is_free = n->is_in_endless || (!has_costly_calls && !ctx->checks_bounds);
         f->is_kept = has_calls && (is_interpreted || is_free) && !n->group_op &&
                      f->returns.len <= 1 && ctx->level != 1 && is_worth_a_call(g, index);
     } else if (ctx->diags && !has_calls) {
@@ -325,7 +331,7 @@ void calls_decide(ir_module *m, pass_ctx *ctx)
     for (uint32_t k = 0; k < count; k++)
         if (m->funcs.at[k]->is_kernel &&
             g.nodes[k].inlined > (g.nodes[k].calls_host ? HUGE_WITH_HOST : HUGE))
-            mark_huge(&g, k);
+            mark_huge(&g, k, g.nodes[k].inlined > PASS_INST_LIMIT);
     for (uint32_t k = 0; k < count; k++)
         decide(&g, k);
     if (!ctx->diags || !ctx->diags->error_count)

@@ -5,8 +5,6 @@
 // call and ends.
 #include "pass/passes.h"
 
-enum { INST_LIMIT = 1000000 };
-
 typedef struct replacement {
     ir_ref old, with;
 } replacement;
@@ -117,13 +115,13 @@ bool pass_inline(ir_func *f, pass_ctx *ctx)
         if (ir_at(f, i)->op != IR_CALL || !ir_at(f, i)->parent ||
             f->module->funcs.at[ir_at(f, i)->aux]->is_kept)
             continue;
-        if (f->insts.len > INST_LIMIT) {
+        if (f->insts.len > PASS_INST_LIMIT) {
             if (!ctx->diags)
                 bug("'%s' is too large after inlining", f->name);
             diag *d = diag_raise(ctx->diags, K4004, f->at,
                                  "'%s' is too large: more than %d instructions after its calls "
                                  "are inlined",
-                                 f->name, INST_LIMIT);
+                                 f->name, PASS_INST_LIMIT);
             diag_label(d, ir_at(f, i)->at, "this call is where the limit is passed");
             diag_note(d, "every call is a copy of the function; call it from fewer places, or in "
                          "a loop");

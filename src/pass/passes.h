@@ -13,6 +13,9 @@ pass_fn pass_unroll_asked, pass_set2reg, pass_addr, pass_remark, pass_bounds, pa
 // NULL).
 bool constant_check(const ir_func *f, diags *ds);
 
+// Instructions of a function after inlining: more are refused (K4004).
+enum { PASS_INST_LIMIT = 1000000 };
+
 // calls.c: which functions stay (ir_func.is_kept), before anything is inlined; recursion gets its
 // limit.
 void calls_decide(ir_module *m, pass_ctx *ctx);
