@@ -96,6 +96,42 @@ static _Noreturn void quick_exit(int status)
     kiln_io_exit(status);
 }
 
+// --- the environment
+// What getenv has found, each thread for itself: a result stays where it is. Name and value follow.
+typedef struct __k_variable {
+    struct __k_variable *next;
+    i64 length; // of the name
+} __k_variable;
+static _Thread_local __k_variable *__k_variables;
+
+host i64 kiln_io_env(counted(length) const char *name, i64 length, counted(room) char *value,
+                     i64 room);
+
+// NULL, and EACCES in errno, when nobody has allowed to read the variable.
+static char *getenv(const char *name)
+{
+    char nothing[1];
+    i64 length = 0;
+    while (name[length])
+        length++;
+    for (__k_variable *v = __k_variables; v; v = v->next)
+        if (v->length == length && !memcmp(v + 1, name, (u64)length))
+            return (char *)(v + 1) + length + 1;
+    i64 bytes = kiln_io_env(name, length, nothing, 0);
+    if (bytes == -EACCES)
+        errno = EACCES;
+    __k_variable *made = bytes < 0 ? NULL : malloc(sizeof *made + (u64)(length + bytes) + 2);
+    if (!made)
+        return NULL;
+    char *text = (char *)(made + 1), *value = text + length + 1;
+    memcpy(text, name, (u64)length + 1);
+    i64 got = kiln_io_env(name, length, value, bytes);
+    value[got < 0 ? 0 : got < bytes ? got : bytes] = 0;
+    *made = (__k_variable){__k_variables, length};
+    __k_variables = made;
+    return value;
+}
+
 // --- memory, as POSIX and GNU name it
 static int posix_memalign(void **out, u64 align, u64 bytes)
 {

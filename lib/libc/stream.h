@@ -98,6 +98,28 @@ static int remove(const char *path)
     return __k_done(kiln_io_remove(path, __k_length(path), 0)) < 0 ? -1 : 0;
 }
 
+host i64 kiln_io_random(counted(bytes) void *to, i64 bytes);
+
+// A file in /tmp that has no name any more when somebody gets it; that must be allowed.
+static FILE *tmpfile(void)
+{
+    char path[] = "/tmp/kiln-0123456789abcdef";
+    for (int tries = 0; tries < 100; tries++) {
+        u64 number = 0;
+        __k_done(kiln_io_random(&number, sizeof number));
+        for (u32 i = 0; i < 16; i++, number >>= 4)
+            path[10 + i] = "0123456789abcdef"[number & 15];
+        i64 handle = __k_done(kiln_io_open(path, sizeof path - 1, 2 | 0x4 | 0x8, 384u));
+        if (handle >= 0) {
+            __k_done(kiln_io_remove(path, sizeof path - 1, 0));
+            return (FILE *)(u64)(handle + 1);
+        }
+        if (handle != -EEXIST)
+            break;
+    }
+    return NULL;
+}
+
 static int rename(const char *from, const char *to)
 {
     return __k_done(kiln_io_rename(from, __k_length(from), to, __k_length(to))) < 0 ? -1 : 0;

@@ -238,7 +238,7 @@ static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
         diag_note(d, "write it without GNU's extension: vectors are f32x4 and its family");
     }
     uint32_t *start = start_slot(p);
-    step(p); // any identifier or keyword
+    step(p);                                   // any identifier or keyword
     if (is_aligned && kind(p) != TOK_LPAREN) { // as much as any type of the host needs
         *align = *align < MOST_ALIGN ? MOST_ALIGN : *align;
         *align_at = at;

@@ -179,7 +179,7 @@ static const struct {
     {" alloca ",
      "a kernel has no memory of variable size on its stack: use an array of constant length, or "
      "malloc of <stdlib.h>"},
-    {" tmpfile tmpnam freopen gets popen dprintf fileno mkstemp ",
+    {" tmpnam freopen gets popen dprintf fileno mkstemp ",
      "a kernel has fopen, fgets and their like, by permission (<stdio.h>)"},
     {" at_quick_exit raise longjmp setjmp signal ",
      "trap() stops a kernel with an error, assert() with a message, return ends one thread"},
@@ -198,7 +198,8 @@ static const struct {
     {" wcslen wcscpy wcscmp wprintf mbstowcs wcstombs towupper towlower ",
      "there are no wide characters: text is char, in UTF-8"},
     {" getopt getopt_long ", "read argv yourself: strcmp and strtol of C's library are there"},
-    {" getenv ", "io_env(name, value, room) of <kiln/io.h> reads a variable"},
+    {" secure_getenv setenv putenv unsetenv ",
+     "getenv of <stdlib.h> reads a variable, by permission; a kernel changes none"},
     {" open close read write pread pwrite lseek stat fstat unlink mkdir rmdir socket connect "
      "accept listen send recv ",
      "<kiln/io.h> has functions for files and sockets, by permission: io_open, io_read …"},

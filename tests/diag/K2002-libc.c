@@ -7,5 +7,5 @@ kernel void count(const char *text, u32 *out, char *to)
     out[1] = (u32)strtol(text, NULL, 10);
     out[2] = (u32)isdigit(text[0]);
     snprintf(to, 10, "x");
-    tmpfile();
+    tmpnam(NULL);
 }
