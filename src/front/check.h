@@ -86,6 +86,10 @@ bool check_constant_arg(front *f, ast_expr *e, uint32_t index, const builtin *b)
 // Calls of MATRIX rows, whose arguments are arrays of registers. (check_matrix.c)
 ast_expr *check_matrix_call(front *f, ast_expr *e, const builtin *b);
 
+// --- check_gnu.c
+// A call of GNU's __builtin_…: checked, or NULL, when e->a may name what is called instead.
+ast_expr *check_gnu_call(front *f, ast_expr *e);
+
 // --- check_init.c
 ast_expr *check_compound(front *f, ast_expr *e);
 // Checks the value of a variable against its type; it becomes d->init.

@@ -175,6 +175,11 @@ ast_expr *check_call(front *f, ast_expr *e)
 {
     ast_expr *callee = e->a = check_callee(f, e->a);
     if (callee->kind == E_NAME && !callee->decl) {
+        ast_expr *gnu = check_gnu_call(f, e);
+        if (gnu)
+            return gnu;
+    }
+    if (callee->kind == E_NAME && !callee->decl) {
         const type *fixed;
         const builtin *b = builtin_find(callee->name, &fixed);
         ast_decl *laid_out = b && b->id == BI_printf && check_printf_is_text(e)

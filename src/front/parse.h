@@ -199,6 +199,12 @@ diag *complain_other_word(parser *p, const other_word *other, bool may_fix);
 // At a type behind `name <`: static_cast<f32>(x), square<f32>(x).
 bool complain_template(parser *p, const char *spelled);
 
+ast_expr *int_expr(parser *p, span at, uint64_t value, type_kind k);
+
+// --- parse_about.c
+ast_expr *parse_offsetof(parser *p);
+ast_expr *parse_types_compatible(parser *p);
+
 // --- parse_type.c
 bool is_type_keyword(token_kind k);
 bool starts_type(const parser *p);      // in a declaration

@@ -1,6 +1,7 @@
 // Declaration specifiers: the words before the names of a declaration, to a type and what else they
 // say. Invariant: parse_specifiers always returns a type, the poison type after an error. Start
 // reading at parse_specifiers; parse_declarator.c goes on from there.
+#include "front/check.h"
 #include "front/parse.h"
 
 enum { // what was seen of C's own type words
@@ -146,7 +147,10 @@ void unknown_type(parser *p)
         diag_label(d, t->at, "C needs the word '%s' before this tag", word);
         diag_fix(d, (span){t->at.lo, t->at.lo}, "write it", "%s ", word);
     } else {
+        const char *absent = absent_find(p->f, t->name);
         diag_label(d, t->at, "no type of this name is declared above");
+        if (absent)
+            diag_note(d, "%s", absent);
     }
     step(p);
 }

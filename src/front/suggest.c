@@ -181,7 +181,19 @@ static const struct {
      "malloc of <stdlib.h>"},
     {" tmpnam freopen gets popen dprintf fileno mkstemp ",
      "a kernel has fopen, fgets and their like, by permission (<stdio.h>)"},
-    {" at_quick_exit raise longjmp setjmp signal ",
+    {" setjmp longjmp _setjmp _longjmp sigsetjmp siglongjmp jmp_buf sigjmp_buf ",
+     "a kernel cannot leave a function by setjmp and longjmp: its calls are inlined; return a "
+     "status, "
+     "or end the program with exit"},
+    {" return_address frame_address extract_return_addr apply ",
+     "a kernel's calls are inlined: there is no stack to look at"},
+    {" __sync_fetch_and_add __sync_add_and_fetch __sync_bool_compare_and_swap "
+     "__sync_val_compare_and_swap __sync_lock_test_and_set __sync_synchronize __atomic_load_n "
+     "__atomic_store_n __atomic_fetch_add __atomic_add_fetch __atomic_exchange_n "
+     "__atomic_compare_exchange_n __atomic_thread_fence ",
+     "atomic_add, atomic_swap, atomic_cas, atomic_load_at, atomic_store_at and fence_device of "
+     "<kiln/kernel.h> do it on every device"},
+    {" at_quick_exit raise signal ",
      "trap() stops a kernel with an error, assert() with a message, return ends one thread"},
     {" random srandom drand48 lrand48 ",
      "philox(counter, key) and pcg32_step(state, stream) give random numbers that do not depend on "
@@ -191,11 +203,13 @@ static const struct {
      "clocks"},
     {" gmtime gmtime_r localtime localtime_r mktime strftime asctime ctime ",
      "<time.h> has time, clock_gettime and difftime; the date is the program's to compute"},
-    {" system fork exec execv execvp wait waitpid pthread_create pthread_join pthread_mutex_lock ",
+    {" pthread_t pthread_mutex_t system fork exec execv execvp wait waitpid pthread_create "
+     "pthread_join pthread_mutex_lock ",
      "a kernel starts no programs and threads: the launch says how many threads there are"},
     {" creal cimag cabs carg conj cexp csqrt cpow ",
      "there are no complex numbers: use two numbers, or a vector f32x2"},
-    {" wcslen wcscpy wcscmp wprintf mbstowcs wcstombs towupper towlower ",
+    {" wchar_t wint_t char16_t char32_t wcslen wcscpy wcscmp wprintf mbstowcs wcstombs towupper "
+     "towlower ",
      "there are no wide characters: text is char, in UTF-8"},
     {" getopt getopt_long ", "read argv yourself: strcmp and strtol of C's library are there"},
     {" secure_getenv setenv putenv unsetenv ",
@@ -226,6 +240,8 @@ static bool defines(const char *source, size_t len, str name)
 
 const char *absent_find(front *f, const char *name)
 {
+    if (!strncmp(name, "__builtin_", 10))
+        name += 10;
     const char *word = str_format(f->in, " %s ", name);
     for (size_t i = 0; i < COUNT(absent_functions); i++)
         if (strstr(absent_functions[i].names, word))
