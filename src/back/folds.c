@@ -99,20 +99,44 @@ bool folds_ordered(const ir_func *f, const ir_inst *i, bool is_plain)
            ir_at(f, def)->op == IR_FNEG;
 }
 
-uint32_t folds_rotation(const ir_func *f, const ir_inst *i)
+// The shift by a constant that an operand is, maybe behind negations; NULL: it is none.
+static const ir_inst *shift_of(const ir_func *f, ir_ref r, uint64_t *count, bool *is_negated)
 {
-    const ir_inst *defs[2];
-    uint64_t counts[2];
-    for (uint32_t k = 0; k < 2; k++) {
-        ir_inst_id def = ir_def_of(f, ir_operand(f, i, k));
-        defs[k] = ir_at(f, def);
-        if (!def || i->type != IR_I64 || (defs[k]->op != IR_SHL && defs[k]->op != IR_ASHR) ||
-            !ir_const_bits(f, ir_operand(f, defs[k], 1), &counts[k]))
-            return 0;
+    for (uint32_t depth = 0; depth < 4; depth++) {
+        uint64_t bits;
+        ir_inst_id def = ir_def_of(f, r);
+        const ir_inst *i = ir_at(f, def);
+        if (!def || i->operand_count != 2)
+            return NULL;
+        ir_ref a = ir_operand(f, i, 0), b = ir_operand(f, i, 1);
+        bool is_shift = i->op == IR_SHL || i->op == IR_LSHR || i->op == IR_ASHR;
+        if (is_shift)
+            return ir_const_bits(f, b, count) ? i : NULL;
+        bool is_sub = i->op == IR_SUB && ir_const_bits(f, a, &bits) && bits == 0,
+             is_mul = i->op == IR_MUL && ir_const_bits(f, b, &bits) && bits == UINT64_MAX;
+        if (!is_sub && !is_mul)
+            return NULL;
+        *is_negated = true;
+        r = is_sub ? b : a;
     }
-    if (defs[0]->op == defs[1]->op || ((counts[0] + counts[1]) & 63))
-        return 0;
-    return defs[1]->op == IR_ASHR ? 2 : 1;
+    return NULL;
+}
+
+bool folds_rotation(const ir_func *f, const ir_inst *i)
+{
+    const ir_inst *shifts[2];
+    uint64_t counts[2];
+    bool has_sign = i->op == IR_SUB;
+    if ((i->op != IR_ADD && i->op != IR_SUB) || i->type != IR_I64)
+        return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        shifts[k] = shift_of(f, ir_operand(f, i, k), &counts[k], &has_sign);
+        if (!shifts[k])
+            return false;
+        has_sign |= shifts[k]->op == IR_ASHR;
+    }
+    return has_sign && (shifts[0]->op == IR_SHL) != (shifts[1]->op == IR_SHL) &&
+           !((counts[0] + counts[1]) & 63);
 }
 
 static uint32_t low_zeros(uint64_t bits)
@@ -251,6 +275,11 @@ bool folds_truth_bits(const ir_func *f, const ir_inst *i)
     return i->type == IR_F32 && !ir_is_const(from) && may_be_truth(f, from, 6);
 }
 
+bool folds_half_pair(const uint8_t *known, const ir_inst *i)
+{
+    return i->op == IR_ZEXT && i->aux == IR_I16 && (known[i->result] & FOLDS_PAIRED);
+}
+
 bool folds_extended_byte(const uint8_t *known, const ir_inst *i)
 {
     return i->op == IR_SEXT && i->aux == IR_I8 &&
@@ -297,6 +326,46 @@ static void spread_near(const ir_func *f, uint8_t *known, const ir_inst_id *keep
     }
 }
 
+// The value that has the bits of operand k, or may have them; 0: there is none.
+static ir_ref copy_of(const ir_func *f, const ir_inst *i, uint32_t k)
+{
+    uint64_t bits;
+    switch (i->op) {
+    case IR_SELECT: return k ? i->result : 0;
+    case IR_ZEXT:
+    case IR_TRUNC: return i->result;
+    case IR_AND: return !k && ir_const_bits(f, ir_operand(f, i, 1), &bits) ? i->result : 0;
+    case IR_EXIT: return ir_at(f, i->aux)->result + k;
+    case IR_NEXT: return ir_region_at(f, ir_at(f, i->aux)->regions)->args + k;
+    case IR_LOOP: return ir_region_at(f, i->regions)->args + k;
+    default: return 0;
+    }
+}
+
+static void spread_paired(const ir_func *f, uint8_t *known)
+{
+    for (bool is_new = true; is_new;) {
+        is_new = false;
+        for (uint32_t n = f->insts.len; n-- > 1;) {
+            const ir_inst *i = &f->insts.at[n];
+            for (uint32_t k = 0; k < i->operand_count; k++) {
+                ir_ref from = ir_operand(f, i, k), to = copy_of(f, i, k);
+                if (!to || ir_is_const(from) || !(known[to] & ~known[from] & FOLDS_PAIRED))
+                    continue;
+                known[from] |= FOLDS_PAIRED;
+                is_new = true;
+            }
+        }
+    }
+}
+
+// x >> 16 and the like: a half of a pair.
+static bool is_half_taken(const ir_func *f, const ir_inst *i)
+{
+    uint64_t count;
+    return ir_const_bits(f, ir_operand(f, i, 1), &count) && count && count % 16 == 0;
+}
+
 // What an operation says about its operands.
 static const uint8_t facts[IR_OP_COUNT] = {
     [IR_IEQ] = FOLDS_COMPARED | FOLDS_NEAR,
@@ -309,6 +378,13 @@ static const uint8_t facts[IR_OP_COUNT] = {
     [IR_ADD] = FOLDS_ADDED,
     [IR_SUB] = FOLDS_ADDED,
     [IR_TRUNC] = FOLDS_HALVED,
+    [IR_LSHR] = FOLDS_PAIRED,
+    [IR_HADD2] = FOLDS_PAIRED,
+    [IR_HSUB2] = FOLDS_PAIRED,
+    [IR_HMUL2] = FOLDS_PAIRED,
+    [IR_HFMA2] = FOLDS_PAIRED,
+    [IR_HMIN2] = FOLDS_PAIRED,
+    [IR_HMAX2] = FOLDS_PAIRED,
 };
 
 uint8_t *folds_find(const ir_func *f, arena *a)
@@ -316,9 +392,13 @@ uint8_t *folds_find(const ir_func *f, arena *a)
     uint8_t *known = arena_array(a, uint8_t, f->values.len);
     ir_inst_id *keepers = arena_room(a, f->insts.len * sizeof *keepers);
     uint32_t count = 0;
+    bool has_pairs = false;
     for (uint32_t k = 1; k < f->insts.len; k++) {
         const ir_inst *i = &f->insts.at[k];
         uint8_t fact = i->op == IR_TRUNC && i->type != IR_I16 ? 0 : facts[i->op];
+        if (i->op == IR_LSHR && !is_half_taken(f, i))
+            fact = 0;
+        has_pairs |= fact & FOLDS_PAIRED;
         for (uint32_t n = 0; fact && n < i->operand_count; n++)
             if (!ir_is_const(ir_operand(f, i, n)))
                 known[ir_operand(f, i, n)] |= fact;
@@ -326,5 +406,7 @@ uint8_t *folds_find(const ir_func *f, arena *a)
             keepers[count++] = k;
     }
     spread_near(f, known, keepers, count);
+    if (has_pairs)
+        spread_paired(f, known);
     return known;
 }

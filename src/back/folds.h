@@ -7,8 +7,9 @@
 
 // What a value is an operand of. FOLDS_NEAR: of a comparison, or it becomes such an operand, or
 // comes from one, by a mask, a conversion or another operation with a constant. FOLDS_HALVED: of a
-// conversion to 16 bits.
-enum { FOLDS_COMPARED = 1, FOLDS_ADDED = 2, FOLDS_NEAR = 4, FOLDS_HALVED = 8 };
+// conversion to 16 bits. FOLDS_PAIRED: of an operation on a pair of halves, or it is or may become
+// such an operand, or one whose upper half is taken.
+enum { FOLDS_COMPARED = 1, FOLDS_ADDED = 2, FOLDS_NEAR = 4, FOLDS_HALVED = 8, FOLDS_PAIRED = 16 };
 uint8_t *folds_find(const ir_func *f, arena *a); // per value
 
 // May a branch know it? The assembler finds (x & 1) and x to be the same where x is 0 or 1.
@@ -27,15 +28,17 @@ uint32_t folds_saturation(const ir_func *f, const ir_inst *i);
 // c < x and c <= x with a constant c <= 0, and -x < c and -x <= c with a constant c >= 0: where x
 // is a magnitude or a square the assembler takes these for true, whether x is a NaN or not.
 bool folds_ordered(const ir_func *f, const ir_inst *i, bool is_plain);
-// (x << k) + (x >> (64 - k)) with the sign: taken for a rotation, which has none. 1 or 2: the
-// operand that shifts right; 0: it is none.
-uint32_t folds_rotation(const ir_func *f, const ir_inst *i);
+// (x << k) + (x >> (64 - k)) with the sign, and a difference of such shifts, with or without it, or
+// a sum of negated ones: taken for a rotation, which has no signs.
+bool folds_rotation(const ir_func *f, const ir_inst *i);
 // x * c of 64 bits with a constant c, where the low half of x is the same for every thread, as in
 // (y << 32) + 5: x * c + x loses the high half of the product. 1 or 2: which operand x is; 0: it is
 // none.
 uint32_t folds_half_known(const ir_func *f, const ir_inst *i);
 // The bits of a truth value as a float.
 bool folds_truth_bits(const ir_func *f, const ir_inst *i);
+// 16 bits extended with zeros to a pair of halves: its upper half is taken for the lower one.
+bool folds_half_pair(const uint8_t *known, const ir_inst *i);
 // A byte with its sign as 16 bits, at once or by way of more: the bits above the 16 are taken for
 // zero, and are the sign.
 bool folds_extended_byte(const uint8_t *known, const ir_inst *i);

@@ -343,3 +343,40 @@ kernel block(64) void saturated(const u32 *x, const f32 *edges, u32 *out, u64 *w
     w[2] = bits_f64(min(1.0, max(-0.0, d)));
     w[3] = bits_f64(max(-0.0, min(1.0, -d)));
 }
+
+// Differences of the two shifts of a rotation, and their negations: the signs were lost.
+//! run rotated_differences block=64 (u64[64]:bits, u64[512])
+kernel block(64) void rotated_differences(const u64 *x, u64 *out)
+{
+    u64 a = x[thread_x()], *o = out + 8 * thread_x();
+    i64 b = (i64)(a * 3);
+    o[0] = (a << 26) - (a >> 38);
+    o[1] = (a >> 38) - (a << 26);
+    o[2] = (u64)((b << 14) - (b >> 50));
+    o[3] = (a >> 5) + -(a << 59);
+    o[4] = -(a << 1) + -(a >> 63);
+    o[5] = a * 0x100000000u - (a >> 32);
+    o[6] = (u64)((b >> 1) - (b << 63));
+    o[7] = (u64)(-(b << 40) - (b >> 24));
+}
+
+// Pairs of halves whose upper one is 0, where that one alone is wanted: it was the lower one's.
+//! run half_pairs block=64 (f32[64]:edge, f32[64]:rand, f16[64]:rand, f32[512])
+kernel block(64) void half_pairs(const f32 *x, const f32 *y, const f16 *z, f32 *out)
+{
+    u32 n = thread_x();
+    f32 a = x[n], b = y[n], *o = out + 8 * n;
+    f16x2 low = to_f16x2(a, 0.0f), other = to_f16x2(b, 0.5f), loaded = {z[n], to_f16(0.0f)};
+    o[0] = f32(add2(low, other).y);
+    o[1] = f32(min2(other, low).y);
+    o[2] = f32(mul2(to_f16x2(-b, 0.0f), to_f16x2((f32)n, a)).y);
+    o[3] = f32(fma2(other, other, low).y);
+    o[4] = f32(sub2(loaded, other).y);
+    f16x2 chosen = n & 1 ? to_f16x2(b, 0.0f) : to_f16x2(-b, 0.0f);
+    o[5] = f32(max2(chosen, to_f16x2(a, -1.0f)).y);
+    f16x2 sum = to_f16x2(b, 0.0f);
+    for (u32 k = 0; k < (n & 3); k++)
+        sum = k == 1 ? other : to_f16x2(a, 0.0f);
+    o[6] = f32(add2(sum, to_f16x2(b, 2.0f)).y);
+    o[7] = f32(add2(to_bf16x2(a, 0.0f), to_bf16x2(b, 0.5f)).y);
+}

@@ -59,10 +59,8 @@ IN uint pick_u32(uint c, uint a, uint b)
     IN uint op##_const_u32(uint a, uint b) { uint y; \
         asm("{ .reg .b32 a; lop3.b32 a, %1, 0, 0, 0xF0; " ptx " %0, a, %2; }" : "=r"(y) : "r"(a), "r"(b)); return y; }
 EXTREME(smin, "min.s32") EXTREME(smax, "max.s32")
-IN ulong add_rotated_u64(ulong a, ulong b) // the second shifts right
-{
-    return a + ((b & 0xffffffff00000000ul) | hide_u32((uint)b));
-}
+#define ROTATED(name, op) IN ulong name##_rotated_u64(ulong a, ulong b) { return a op ((b & 0xffffffff00000000ul) | hide_u32((uint)b)); }
+ROTATED(add, +) ROTATED(sub, -)
 // volatile: not in a choice that the compiler makes of a branch
 IN float minus_zero(void) { float y; asm volatile("mov.f32 %0, 0f80000000;" : "=f"(y)); return y; }
 #define MINUS_ZERO minus_zero()
@@ -98,6 +96,7 @@ IN uint smax_u32(uint a, uint b) { return (int)a > (int)b ? a : b; }
 #define smin_const_u32(a, b) smin_u32(a, b)
 #define smax_const_u32(a, b) smax_u32(a, b)
 #define add_rotated_u64(a, b) ((a) + (b))
+#define sub_rotated_u64(a, b) ((a) - (b))
 #define MINUS_ZERO f32_bits(0x80000000u)
 #define negated_f32(x) fneg_f32(x)
 #define above_minus_zero(x) fmax_f32(x, MINUS_ZERO)

@@ -120,6 +120,8 @@ const char *ctext_safe(ctext *t, const ir_inst *i)
             return str_format(t->a, "not_u32(%s, 0x%xu)", ctext_scalar(t, a), all);
         return folds_xor(t->f, t->folds, i) ? two(t, "xor_known_u32", a, b) : NULL;
     case IR_SUB:
+        if (folds_rotation(t->f, i))
+            return two(t, "sub_rotated_u64", a, b);
         if (is_word && is_constant(t, a, all))
             return str_format(t->a, "not_u32(%s, 0x%xu)", ctext_scalar(t, b), all);
         return is_word && is_constant(t, a, 0) ? one(t, "neg_u32", b) : NULL;
@@ -128,10 +130,7 @@ const char *ctext_safe(ctext *t, const ir_inst *i)
     case IR_SMAX: return is_word && ir_is_const(b) ? two(t, "smax_const_u32", a, b) : NULL;
     case IR_SHL:
         return is_word && !ir_is_const(a) && !ir_is_const(b) ? two(t, "shl_wrap_u32", a, b) : NULL;
-    case IR_ADD: {
-        uint32_t right = folds_rotation(t->f, i);
-        return right ? two(t, "add_rotated_u64", right == 2 ? a : b, right == 2 ? b : a) : NULL;
-    }
+    case IR_ADD: return folds_rotation(t->f, i) ? two(t, "add_rotated_u64", a, b) : NULL;
     case IR_SEXT: return extended(t, i);
     case IR_BITCAST:
         return folds_truth_bits(t->f, i)

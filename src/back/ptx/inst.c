@@ -355,8 +355,8 @@ static void int_to_float(ptx *p, const ir_inst *i)
 static void int_inst(ptx *p, const ir_inst *i)
 {
     switch ((ir_int_op)i->op) {
-    case IR_ADD: if (!ptx_add_rotated(p, i)) integer(p, i, "add", 's'); break;
-    case IR_SUB: subtract(p, i); break;
+    case IR_ADD: if (!ptx_rotated(p, i)) integer(p, i, "add", 's'); break;
+    case IR_SUB: if (!ptx_rotated(p, i)) subtract(p, i); break;
     case IR_MUL:
         if (!multiply_wide(p, i) && !ptx_multiply_half_known(p, i))
             integer(p, i, "mul.lo", 's');
@@ -439,7 +439,8 @@ static void convert_inst(ptx *p, const ir_inst *i)
 {
     switch ((ir_convert_op)i->op) {
     case IR_TRUNC: truncate(p, i); break;
-    case IR_ZEXT: case IR_SEXT: if (!ptx_extend_byte(p, i)) extend(p, i); break;
+    case IR_ZEXT: if (!ptx_extend_half(p, i)) extend(p, i); break;
+    case IR_SEXT: if (!ptx_extend_byte(p, i)) extend(p, i); break;
     case IR_SITOF: case IR_UITOF: int_to_float(p, i); break;
     case IR_FTOSI: case IR_FTOUI: float_to_int(p, i); break;
     case IR_FEXT: case IR_FNARROW: ptx_narrow(p, i); break;

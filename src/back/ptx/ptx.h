@@ -117,8 +117,9 @@ bool ptx_permute(ptx *p, const ir_inst *i);                              // PRMT
 bool ptx_select_bits(ptx *p, const ir_inst *i);
 bool ptx_truth_bits(ptx *p, const ir_inst *i);
 bool ptx_extend_byte(ptx *p, const ir_inst *i);
+bool ptx_extend_half(ptx *p, const ir_inst *i);
 bool ptx_ordered(ptx *p, const ir_inst *i);
-bool ptx_add_rotated(ptx *p, const ir_inst *i);
+bool ptx_rotated(ptx *p, const ir_inst *i);
 bool ptx_multiply_half_known(ptx *p, const ir_inst *i);
 bool ptx_above_zero(ptx *p, const ir_inst *i);
 bool ptx_known_unsigned(ptx *p, const ir_inst *i);

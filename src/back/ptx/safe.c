@@ -98,15 +98,14 @@ static const char *opaque64(ptx *p, const char *value)
     return hidden;
 }
 
-// (x << k) + (x >> (64 - k)) with the sign: taken for a rotation, which has none.
-bool ptx_add_rotated(ptx *p, const ir_inst *i)
+// A sum or difference of x << k and x >> (64 - k) with signs: taken for a rotation, which has none.
+bool ptx_rotated(ptx *p, const ir_inst *i)
 {
-    uint32_t right = folds_rotation(p->f, i);
-    if (!right)
+    if (!folds_rotation(p->f, i))
         return false;
-    const char *hidden = opaque64(p, ptx_reg(p, ir_operand(p->f, i, right - 1)));
-    ptx_line(p, "add.s64 %s, %s, %s", ptx_def(p, i->result),
-             ptx_reg(p, ir_operand(p->f, i, 2 - right)), hidden);
+    const char *hidden = opaque64(p, ptx_reg(p, ir_operand(p->f, i, 1)));
+    ptx_line(p, "%s.s64 %s, %s, %s", i->op == IR_ADD ? "add" : "sub", ptx_def(p, i->result),
+             ptx_reg(p, ir_operand(p->f, i, 0)), hidden);
     return true;
 }
 
@@ -142,6 +141,22 @@ bool ptx_extend_byte(ptx *p, const ir_inst *i)
     const char *wide = ptx_temp(p, RC_R);
     ptx_line(p, "cvt.s32.s8 %s, %s", wide, ptx_reg(p, ir_operand(p->f, i, 0)));
     ptx_line(p, "cvt.u16.u32 %s, %s", ptx_def(p, i->result), wide);
+    return true;
+}
+
+// An i16 as a pair of halves, of which the upper one is 0. Where halves are operands, the upper
+// half of cvt.u32.u16 is taken for the lower one.
+bool ptx_extend_half(ptx *p, const ir_inst *i)
+{
+    if (!folds_half_pair(p->folds, i))
+        return false;
+    bool is_wide = i->type == IR_I64;
+    const char *zero = ptx_temp(p, RC_H), *d = ptx_def(p, i->result),
+               *pair = is_wide ? ptx_temp(p, RC_R) : d;
+    ptx_line(p, "mov.b16 %s, 0", zero);
+    ptx_line(p, "mov.b32 %s, {%s, %s}", pair, ptx_reg(p, ir_operand(p->f, i, 0)), zero);
+    if (is_wide)
+        ptx_line(p, "cvt.u64.u32 %s, %s", d, pair);
     return true;
 }
 
