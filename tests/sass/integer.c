@@ -247,7 +247,8 @@ static void vimnmx3(sass_lane *l, const sass_inst *i)
     const sass_operand *o = i->operands;
     bool is_min = sass_p(l, o + 4), is_unsigned = sass_has(i, SASS_U32);
     uint32_t value = extreme(sass_i32(l, o + 1), sass_i32(l, o + 2), is_min, is_unsigned);
-    sass_set(l, o, extreme(value, sass_i32(l, o + 3), is_min, is_unsigned));
+    value = extreme(value, sass_i32(l, o + 3), is_min, is_unsigned);
+    sass_set(l, o, sass_has(i, SASS_RELU) && (int32_t)value < 0 ? 0 : value);
 }
 
 static void viaddmnmx(sass_lane *l, const sass_inst *i)
@@ -375,7 +376,7 @@ const sass_row sass_integer_rows[] = {
     {"SEL", sel, NULL, ""},
     {"VIMNMX", vimnmx, NULL, "U32 RELU"},
     {"IMNMX", vimnmx, NULL, "U32"},
-    {"VIMNMX3", vimnmx3, NULL, "U32"},
+    {"VIMNMX3", vimnmx3, NULL, "U32 RELU"},
     {"VIADDMNMX", viaddmnmx, NULL, "U32 RELU"},
     {"PRMT", prmt, NULL, ""},
     {"POPC", popc, NULL, ""},
