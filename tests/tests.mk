@@ -180,7 +180,7 @@ bless: all $(T)/cpu/sums $(T)/ops $(T)/diag $(T)/torn $(T)/check $(T)/run_diff $
 	@sh tools/ops $(T)/ops
 	@sh tools/man $(BUILD)/kiln
 	@$(PYTHON) bind/python/generate.py
-	@sh tools/docs-check $(BUILD)/kiln --bless
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL sh tools/docs-check $(BUILD)/kiln --bless # a make in the docs is no part of this one
 
 # --- on a GPU: programs over the public header alone; built with gcc and make, run with a driver
 # tests/gpu/X.c is X; ops/NAME/test.c is NAME, ops/NAME/test_X.c is NAME_X
