@@ -184,6 +184,39 @@ static void test_names(const char *device)
     stop();
 }
 
+// A slash at the end says that a folder is meant, and nothing more.
+static void test_slashes(const char *device)
+{
+    static const struct {
+        const char *kernel, *path;
+        size_t len;
+        int32_t value; // of "moves": where the second path begins
+        int64_t result;
+    } rows[] = {{"makes", "in/new/", 7, 1, 0},
+                {"makes", "in/new/", 7, 1, -EEXIST},
+                {"makes", "in/a.txt/", 9, 1, -EEXIST},
+                {"makes", "in/away/", 8, 1, -EEXIST},
+                {"makes", "in/new/.", 8, 1, -EINVAL},
+                {"makes", "in/", 3, 1, -EINVAL},
+                {"moves", "in/new/\0in/newer/", 17, 8, 0},
+                {"moves", "in/a.txt/\0in/c.txt", 18, 10, -ENOTDIR},
+                {"moves", "in/a.txt\0in/c.txt/", 18, 9, -ENOTDIR},
+                {"moves", "in/away/\0in/c.txt", 17, 9, -ENOTDIR},
+                {"makes", "in/away/", 8, 0, -ENOTDIR},
+                {"makes", "in/newer/.", 10, 0, -EINVAL},
+                {"makes", "in/newer/", 9, 0, 0},
+                {"makes", "in/away/new/", 12, 1, -EXDEV}};
+    start(device);
+    CHECK(!kiln_allow(k, "read", "in/.") && !kiln_allow(k, "write", "./in/"));
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        int64_t result = attempt(rows[n].kernel, rows[n].path, rows[n].len, rows[n].value);
+        CHECK(result == rows[n].result);
+        if (result != rows[n].result)
+            printf("%s %s: %lld\n", rows[n].kernel, rows[n].path, (long long)result);
+    }
+    stop();
+}
+
 // --- pipes with names: who opens one waits for the other end, and can be cancelled
 static void *other_end(void *how)
 {
@@ -271,6 +304,7 @@ int main(void)
         }
         test_moves(devices[d]);
         test_names(devices[d]);
+        test_slashes(devices[d]);
         test_pipes(devices[d]);
     }
     for (size_t n = 0; n < sizeof made / sizeof *made; n++)

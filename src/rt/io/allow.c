@@ -40,6 +40,9 @@ static kiln_status open_path(kiln *k, io_grant *g)
     int failed = io_absolute(g->text, asked, sizeof asked);
     if (failed)
         return error_set(k, KILN_E_IO, K6005, "kiln_allow: '%s': %s", g->text, strerror(-failed));
+    size_t len = strlen(asked);
+    if (len > 1 && asked[len - 1] == '.' && asked[len - 2] == '/')
+        asked[len - 1] = 0;
     g->asked = strdup(asked);
     if (!g->asked)
         return error_no_memory(k, "a permission");

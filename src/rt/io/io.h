@@ -71,7 +71,8 @@ typedef struct io_place {
     const char *rest; // of the path in the folder
     char whole[2 * IO_PATH];
 } io_place;
-// The path as an absolute one, without double slashes and '.': 0, -ENAMETOOLONG, -errno.
+// The path as an absolute one, without double slashes and '.', but for one of both at the end: 0,
+// -ENAMETOOLONG, -errno.
 int io_absolute(const char *path, char *out, size_t size);
 // With all `rights`: 0. -EACCES: refused; -errno.
 int io_find(io_state *s, const char *path, unsigned rights, io_place *out);

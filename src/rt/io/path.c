@@ -92,14 +92,11 @@ int io_absolute(const char *path, char *out, size_t size)
         path = part + len;
         if (len == 1 && *part == '.' && *path)
             continue;
-        bool is_end = !len || (len == 1 && *part == '.'); // "x/" and "x/." name a folder
         if (at + len + 2 > size)
             return -ENAMETOOLONG;
-        out[at++] = '/';
-        if (!is_end) {
-            memcpy(out + at, part, len);
-            at += len;
-        }
+        out[at++] = '/'; // at the end, too: "x/" and "x/." name a folder
+        memcpy(out + at, part, len);
+        at += len;
     }
     out[at] = 0;
     return 0;
@@ -274,13 +271,24 @@ int io_open_place(io_state *s, io_place *p, int flags, uint32_t mode)
     return fd == -EXDEV ? refuse_link(s, p) : fd;
 }
 
+// The one before the last part, which may end with a slash: then it must be a folder, and the
+// system says so.
+static const char *last_slash(const char *path)
+{
+    const char *found = NULL;
+    for (const char *at = path; *at; at++)
+        if (*at == '/' && at[1])
+            found = at;
+    return found;
+}
+
 int io_open_parent(io_state *s, io_place *p, const char **name)
 {
     int fd = -EXDEV;
     p->tried = 0;
     while (fd == -EXDEV && next_folder(p)) {
         char parent[IO_PATH];
-        const char *rest = p->rest, *slash = strrchr(rest, '/');
+        const char *rest = p->rest, *slash = last_slash(rest);
         *name = slash ? slash + 1 : rest;
         if (!**name || !strcmp(*name, "."))
             return -EINVAL;
