@@ -386,8 +386,8 @@ static void *realloc(void *pointer, u64 bytes)
     if (!__K_CHECKS && bytes <= had && (had <= 16 || bytes > had / 2))
         return pointer;
     void *made = malloc(bytes);
-    if (made == NULL)
-        return NULL;
+    if (made == NULL) // a full heap has what it has given already
+        return bytes <= had ? pointer : NULL;
     // kiln check knows of every byte whether it is set, of a word only whether all of it is.
     u64 kept = had < bytes ? had : bytes, words = __K_CHECKS ? 0 : kept / 8;
     for (u64 n = 0; n < words; n++)
