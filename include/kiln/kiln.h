@@ -475,7 +475,8 @@ KILN_API void kiln_cancel(kiln *k);
 // Where a kernel's printf goes: `text` is the output of one call, or of several, whole. With a
 // length of 0 what was printed is wanted now (fflush(stdout), or a read of standard input after a
 // prompt): a function that keeps text lets it out. NULL: it is kept and read with kiln_printed.
-// Called by whichever thread has the text, one call at a time.
+// Called by whichever thread has the text, one call at a time. It cannot wait for the kernel
+// (K6003).
 KILN_API void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len),
                             void *user);
 // The same for what kernels write to stderr (<stdio.h>). NULL: it goes where printf goes.

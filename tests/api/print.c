@@ -39,6 +39,14 @@ static void collect(void *user, const char *text, size_t len)
     }
 }
 
+// Who takes the lines cannot wait for the kernel that prints them.
+static kiln *waits_for;
+static void wait_for_kernel(void *user, const char *text, size_t len)
+{
+    (void)text, (void)len;
+    *(int *)user += kiln_sync(waits_for) == KILN_E_BAD_ARGUMENT;
+}
+
 int main(void)
 {
     kiln *k = NULL;
@@ -79,6 +87,12 @@ int main(void)
         kiln_on_print(k, NULL, NULL);
         CHECK(!api_launch(api_kernel(m, "quiet"), 1, 0, &few, 1));
         CHECK(!strcmp(kiln_printed(k, NULL), "xxxxx"));
+
+        int refused = 0;
+        waits_for = k;
+        kiln_on_print(k, wait_for_kernel, &refused);
+        CHECK(!api_launch(api_kernel(m, "quiet"), 1, 0, &few, 1) && refused == 5);
+        CHECK(strstr(kiln_last_error(k)->text, "kiln_sync: a host function, or one that takes"));
 
         memset(&s, 0, sizeof s); // let out when it is wanted, and once
         kiln_on_print(k, collect, &s);

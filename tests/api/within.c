@@ -77,7 +77,7 @@ static const struct {
     kiln_status (*call)(state *t);
     const char *words;
 } refused[] = {
-    {sync_all, "kiln_sync: a host function that a kernel of this context calls cannot wait"},
+    {sync_all, "kiln_sync: a host function, or one that takes what kernels print, cannot wait"},
     {sync_stream, "kiln_stream_sync: a host function"},
     {sync_event, "kiln_event_sync: a host function"},
     {close_it, "kiln_close: a kernel of this context runs now"},

@@ -591,6 +591,15 @@ static void play_lines(const char *kernel, void **params)
     }
 }
 
+// It holds up the thread that reads lines, which kiln_sync would wait for.
+static void wait_in_print(void *user, const char *text, size_t len)
+{
+    int32_t value;
+    (void)user, (void)text, (void)len;
+    CHECK(kiln_sync(used.k) == KILN_E_BAD_ARGUMENT);
+    CHECK(kiln_read(used.x, 0, &value, 1) == KILN_E_BAD_ARGUMENT);
+}
+
 static void print_live(void)
 {
     char settings[64], line[64];
@@ -617,6 +626,10 @@ static void print_live(void)
         }
         CHECK(right == LIVE_LINES && at == len);
     }
+    used.k = k;
+    CHECK(!kiln_buffer_new(k, KILN_I32, 1, &used.x));
+    kiln_on_print(k, wait_in_print, NULL);
+    CHECK(!api_launch(api_kernel(m, "says"), 1, 0, args, 1) && !kiln_sync(k));
     kiln_close(k);
 }
 

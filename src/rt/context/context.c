@@ -172,8 +172,8 @@ bool context_is_within(const kiln *k)
 static kiln_status refuse_wait(kiln *k, const char *call)
 {
     return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                     "%s: a host function that a kernel of this context calls cannot wait for that "
-                     "kernel, which waits for the function: do this after the launch",
+                     "%s: a host function, or one that takes what kernels print, cannot wait for a "
+                     "kernel of this context, which waits for it: do this after the launch",
                      call);
 }
 
@@ -305,12 +305,22 @@ void kiln_cancel(kiln *k)
 }
 
 // --- output of printf
+// The program's function gets it; where another thread reads lines, the kernel may wait for room.
+static void call_printer(kiln *k, void (*function)(void *user, const char *text, size_t len),
+                         void *user, const char *text_of, size_t len)
+{
+    context_call within;
+    enter(&within, k, k->ops->print_lines != NULL);
+    function(user, text_of, len);
+    context_leave(&within);
+}
+
 // To the user's function, or kept until kiln_printed asks for it.
 static void print(kiln *k, const char *text_of, size_t len)
 {
     if (k->print) {
         k->has_print_left = true;
-        k->print(k->print_user, text_of, len);
+        call_printer(k, k->print, k->print_user, text_of, len);
         return;
     }
     if (k->printed_len + len + 1 > k->printed_cap) {
@@ -339,7 +349,7 @@ void context_print_out(kiln *k)
 {
     pthread_mutex_lock(&k->print_lock);
     if (k->print && k->has_print_left)
-        k->print(k->print_user, "", 0);
+        call_printer(k, k->print, k->print_user, "", 0);
     k->has_print_left = false;
     pthread_mutex_unlock(&k->print_lock);
 }
@@ -348,7 +358,7 @@ void context_print_error(kiln *k, const char *text_of, size_t len)
 {
     pthread_mutex_lock(&k->print_lock);
     if (k->print_error)
-        k->print_error(k->print_error_user, text_of, len);
+        call_printer(k, k->print_error, k->print_error_user, text_of, len);
     else
         print(k, text_of, len);
     pthread_mutex_unlock(&k->print_lock);
