@@ -11,7 +11,7 @@ import tempfile
 
 import numpy
 from harness import Skip, on_each_device, raises, run, test
-from kernels import HELLO, MANY, SAXPY, WRONG
+from kernels import FREE, HELLO, MANY, SAXPY, WRONG
 
 import kiln
 
@@ -507,6 +507,63 @@ def streams_are_accepted(device):
     assert (y == 2).all() and stream.is_done and stream.native == 0
     raises(kiln.ArgumentError, ["stream"], m.saxpy, y, x, 1.0, 10, items=10, stream="one")
     raises(kiln.ArgumentError, ["stream"], m.saxpy, y, x, 1.0, 10, items=10, stream=kiln.Stream("cpu" if device == "interp" else "interp"))
+
+
+@test
+def texts_are_those_of_c():
+    """A text that C would end early, or that is none, is named where it is given."""
+    code = "kernel void k(f32 *x) { x[0] = 1; }"
+    k = kiln.compile(code, device="interp").k
+    for wrong, kind, words in (("a\0b", kiln.ArgumentError, ["character 0", "C ends"]), ("\ud800", kiln.ArgumentError, ["UTF-8"]), (5, kiln.TypeMismatch, ["5"])):
+        raises(kind, words, kiln.Device, wrong)
+        raises(kind, ["target", *words], kiln.compile, code, target=wrong)
+        raises(kind, ["tuned", *words], kiln.compile, code, tuned=wrong)
+        raises(kind, ["define", *words], kiln.compile, code, define={wrong: 1})
+        raises(kind, ["define", *words], kiln.compile, code, define=[wrong])
+        raises(kind, ["constant", *words], k.constant, wrong)
+        raises(kind, ["name", *words], kiln.empty, 3, name=wrong)
+    for wrong in ([1], ["a\0b"]):
+        raises(kiln.TypeMismatch, ["include", "folder"], kiln.compile, code, include=wrong)
+    for name in ("check_bounds", "optimise", "remarks", "warnings_are_errors"):
+        raises(kiln.TypeMismatch, [name, "'no'", "True or False"], kiln.compile, code, **{name: "no"})
+    library = next((line.split()[-1] for line in open("/proc/self/maps") if "libm.so" in line or "libc.so" in line), None)
+    done = subprocess.run([sys.executable, "-c", "import kiln"], capture_output=True, text=True, env={**os.environ, "KILN_LIBRARY": str(library)})
+    assert "ImportError" in done.stderr and "another library" in done.stderr, done.stderr
+
+
+@on_each_device
+def odd_launches_and_arrays_are_named(device):
+    m, y = kiln.compile(FREE, device=device), numpy.zeros(4, "f4")
+    for block in (0, (0, 4), (4, 0)):
+        raises(kiln.ArgumentError, ["indices: block", "has a 0"], m.indices, y, 4, items=4, block=block)
+    raises(kiln.TypeMismatch, ["indices: items", "whole numbers"], m.indices, y, 4, items=numpy.array([4]), block=32)
+    raises(kiln.TypeMismatch, ["indices: cooperative", "True or False"], m.indices, y, 4, items=4, block=32, cooperative="yes")
+    assert not y.any()
+    m.indices(y, 4, items=numpy.array(4), block=32)
+    assert y.tolist() == [0, 1, 2, 3]
+    raises(kiln.TypeMismatch, ["priority", "'high'"], kiln.Stream, device, "high")
+    raises(kiln.ArgumentError, ["priority"], kiln.Stream, device, 1 << 40)
+    raises(kiln.TypeMismatch, ["fuse", "int"], kiln.fuse, 5)
+    a = kiln.array([[0, 2], [0, 4]], "f32", device)
+    assert a[1, 1] and not a[0, 0] and kiln.array(3.0, "f32", device)[None][None].tolist() == [[3]]
+    raises(kiln.ArgumentError, ["4 elements", "true nor false", "any"], bool, a)
+    for key in (True, numpy.array(True), (0, False)):
+        raises(TypeError, ["index", "not a"], a.__getitem__, key)
+    assert str(raises(kiln.ArgumentError, [], a.reshape, 7)).startswith("reshape: [2, 2] and [7]")
+    assert str(raises(kiln.ArgumentError, ["copy"], a.T.reshape, 4)).startswith("reshape: [2, 2] cannot be seen as [4]")
+    with kiln.Device(device) as other:
+        raises(kiln.ArgumentError, ["another device of that name"], kiln.ops.add, a, kiln.zeros((2, 2), device=other))
+
+    class Owner:
+        def __dlpack__(self, **_):
+            return self.gives
+
+    owner = Owner()
+    owner.gives = numpy.ones(3, "f4").__dlpack__()
+    assert kiln.from_dlpack(owner, device).tolist() == [1, 1, 1]
+    raises(kiln.ArgumentError, ["Owner", "used before"], kiln.from_dlpack, owner, device)
+    owner.gives = 5
+    raises(kiln.TypeMismatch, ["Owner", "int", "no capsule"], kiln.from_dlpack, owner, device)
 
 
 @test

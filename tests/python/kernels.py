@@ -36,6 +36,24 @@ kernel void flexible(u32 *out, u32 width)
     out[global_y() * width + global_x()] = block_dim_x() * 1000u + block_dim_y();
 }
 """
+CHANGE = """#include <kiln/kernel.h>
+kernel block(64) void change(f32 *x, u32 n) {
+    if (global_x() < n)
+        x[global_x()] = 5.0f;
+}
+kernel block(64) void fours(f32x4 *x) {
+    if (global_x() == 0)
+        x[0].y = 5.0f;
+}
+"""
+FREE = """#include <kiln/kernel.h>
+kernel void indices(f32 *y, u32 n)
+{
+    u32 i = global_x();
+    if (i < n)
+        y[i] = (f32)i;
+}
+"""
 HELLO = """#include <kiln/kernel.h>
 kernel block(4) void hello(u32 n) { if (global_x() < n) printf("thread %u\\n", global_x()); }
 """

@@ -4,6 +4,7 @@ import warnings
 import torch
 import torch.fx.experimental.proxy_tensor
 from harness import raises, run, test
+from kernels import CHANGE
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import kiln
@@ -13,16 +14,6 @@ from kiln.torch._direct import direct
 warnings.filterwarnings("ignore")
 torch.manual_seed(4)
 F = torch.nn.functional
-CHANGE = """#include <kiln/kernel.h>
-kernel block(64) void change(f32 *x, u32 n) {
-    if (global_x() < n)
-        x[global_x()] = 5.0f;
-}
-kernel block(64) void fours(f32x4 *x) {
-    if (global_x() == 0)
-        x[0].y = 5.0f;
-}
-"""
 
 
 class Seen(TorchDispatchMode):

@@ -3,6 +3,7 @@ import warnings
 
 import torch
 from harness import raises, run, test
+from kernels import CHANGE
 from torch_checks import check, gradients, same, tensor
 
 import kiln
@@ -228,6 +229,41 @@ def fused_functions():
     raises(kiln.ArgumentError, ["most", "'max'", "mean"], lambda: most(x.clone().requires_grad_()).sum().backward())
     raises(kiln.ArgumentError, ["swiglu", "[3, 4]", "[3]"], swiglu, x, g[:3])
     raises(kiln.ArgumentError, ["fuse", "'rest'", "fixed number"], kt.fuse, lambda *rest: rest[0])
+
+
+@test
+def tensors_that_are_not_numbers_in_memory():
+    """Sparse, nested and quantised tensors, and those of transforms: what they are is said, of ops and of kernels."""
+    x = torch.ones(4)
+    m = kiln.compile(CHANGE, device="cpu")
+    kinds = [(x.to_sparse(), "sparse_coo"), (torch.ones(4, 4).to_sparse_csr(), "sparse_csr"), (torch.quantize_per_tensor(x, 1.0, 0, torch.qint8), "qint8")]
+    for t, word in kinds:
+        for call in (kt.relu, kt.softmax, lambda t: kt.add(t, t), lambda t: kt.cumsum(t), lambda t: kt.linear(x[None], torch.ones(4, 4), t)):
+            for _ in range(2):
+                raises(kiln.TypeMismatch, [word, "dense"], call, t)
+        raises(kiln.ArgumentError, ["'x'", word], m.change, t, 4, items=4)
+    nested = torch.nested.nested_tensor([x, x[:2]], layout=torch.jagged)
+    raises(kiln.TypeMismatch, ["relu: 'a'", "other tensors"], kt.relu, nested)
+    raises(kiln.ArgumentError, ["nested"], m.change, torch.nested.nested_tensor([x, x[:2]]), 4, items=4)
+    for inside in (torch.func.vmap, lambda f: torch.func.grad(lambda t: (f(t), t.sum())[1]), torch.func.functionalize):
+        for call in (kiln.ops.relu, lambda t: m.change(t, 4, items=4)):
+            raises(kiln.ArgumentError, ["torch.func", "kiln.torch.op"], inside(call), torch.ones(4))
+    with torch._subclasses.FakeTensorMode():
+        raises(kiln.ArgumentError, ["torch.compile", "kiln.torch.op"], m.change, torch.ones(4), 4, items=4)
+    assert x.tolist() == [1] * 4
+
+
+@test
+def sizes_that_do_not_fit_are_named():
+    x = torch.ones(1, 2, 3)
+    raises(kiln.ArgumentError, ["batch_norm: 'running_mean' is [3]", "2 channels"], kt.batch_norm, x, running_mean=torch.ones(3), running_variance=torch.ones(3))
+    raises(kiln.ArgumentError, ["'running_variance' is [1, 2]"], kt.batch_norm, x, running_mean=torch.ones(2), running_variance=torch.ones(1, 2))
+    raises(kiln.ArgumentError, ["conv_transposed: output_padding=1", "stride"], kt.conv_transposed, x, torch.ones(2, 2, 2), dilation=2, output_padding=1)
+    both = kt.fuse(lambda x, y, s=1.0: x + y * s)
+    assert both(x, x).tolist() == (x + x).tolist()
+    raises(kiln.TypeMismatch, ["'y' is missing"], both, x)
+    raises(kiln.TypeMismatch, ["4 arguments for 3"], both, x, x, 1.0, 2.0)
+    raises(kiln.TypeMismatch, ["fuse", "int"], kt.fuse, 5)
 
 
 if __name__ == "__main__":

@@ -162,8 +162,9 @@ def describe_torch(x: Any, name: str) -> Described:
     kind = type_of(x.dtype)
     if kind is None:
         raise _no_type(name, x.dtype)
-    if x.layout is not _torch().strided:
-        raise ArgumentError("%s: a sparse tensor; Kiln takes dense ones: %s.to_dense()" % (name, name))
+    torch = _torch()
+    if x.layout is not torch.strided or x.is_nested:
+        raise ArgumentError("%s: its layout is %s; Kiln takes dense tensors: .to_dense()" % (name, "nested" if x.is_nested else x.layout))
     device = x.device
     stream = None
     if device.type == "cuda":
@@ -176,9 +177,16 @@ def describe_torch(x: Any, name: str) -> Described:
     is_other = x.is_conj() or x.is_neg()  # its memory has other numbers: a copy is read, and never written
     if is_other:
         x = x.resolve_conj().resolve_neg()
-    address = x.data_ptr()
-    if not address and x.numel():
+    try:
+        address = 0 if type(x).__name__ == "FakeTensor" else x.data_ptr()
+        is_freed = not address and x.numel() and type(x) in (torch.Tensor, torch.nn.Parameter) and not torch._is_functional_tensor(x)
+    except RuntimeError:
+        address, is_freed = 0, False
+    if is_freed:
         raise ArgumentError("%s: the tensor's memory was freed (its storage is empty)" % name)
+    if not address and x.numel():
+        raise ArgumentError("%s: the tensor stands for others within torch.func, torch.compile or another transform, and has no memory: the ops of "
+                            "kiln.torch are known there, and kiln.torch.op makes one of a kernel" % name)  # fmt: skip
     return _aligned(Described(address, kind, x.element_size(), tuple(x.shape), x.stride(), place, is_read_only=is_other, stream=stream, keep=x), name)
 
 
@@ -341,7 +349,7 @@ class Array:
 
     # --- other shapes of the same elements
     def _other(self, shape: Sequence[int], strides: Sequence[int], first: int) -> Array:
-        return Array(self.device, self._buffer, self.kind, tuple(shape), tuple(strides), first, self._base or self, self.itemsize)
+        return Array(self.device, self._buffer, self.kind, tuple(shape), tuple(strides), first, self if self._base is None else self._base, self.itemsize)
 
     def reshape(self, *shape: Any) -> Array:
         """Other sizes for the same elements; one may be -1. Copies nothing: refused where the strides do not allow it."""
@@ -354,7 +362,7 @@ class Array:
                 rest *= n if n != -1 else 1
             sizes[sizes.index(-1)] = self.size // rest if rest else 0
         view = library.kiln_view_reshape(self._view(), len(sizes), (ctypes.c_uint64 * max(len(sizes), 1))(*sizes))
-        self.device.call(library.kiln_view_check, view)
+        self.device.call_op("reshape", library.kiln_view_check, view)
         strides = [library.kiln_view_stride(view, axis) for axis in range(len(sizes))]
         return self._other(sizes, strides, view.first)
 
@@ -394,7 +402,7 @@ class Array:
                 shape.append(count)
                 strides.append(stride * step)
             else:
-                if not hasattr(one, "__index__") or hasattr(one, "shape") and one.shape:
+                if not hasattr(one, "__index__") or isinstance(one, bool) or hasattr(one, "shape") and (one.shape or one.dtype == bool):
                     raise TypeError("an index of an array of Kiln's is a whole number, a slice, None or ..., not a %s" % type(one).__name__)
                 index = one.__index__()
                 if not -size <= index < size:
@@ -465,6 +473,11 @@ class Array:
         if self.size != 1:
             raise ArgumentError("item: the array has %d elements, not one: index it first" % self.size)
         return self.reshape(()).tolist()
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ArgumentError("an array of %d elements is neither true nor false: kiln.ops.any or kiln.ops.all" % self.size)
+        return bool(self.item())
 
     def __float__(self) -> float:
         return float(self.item())
@@ -553,7 +566,7 @@ def empty(shape: int | Sequence[int], dtype: Any = "f32", device: Device | str |
         raise ArgumentError("shape: %d dimensions; Kiln's views have at most %d" % (len(sizes), _abi.KILN_MAX_RANK))
     if count * SIZE[kind] >> 63:
         raise OutOfMemory("no memory for an array of %s %s" % (list(sizes), NAME[kind]))
-    desc = _abi.kiln_buffer_desc(type=kind, count=count, name=name.encode() if name else None)
+    desc = _abi.kiln_buffer_desc(type=kind, count=count, name=_numbers.for_c("empty: name", name) if name is not None else None)
     out = c_void_p()
     on.call(library.kiln_buffer_make, on.open_handle(), byref(desc), byref(out))
     assert out.value is not None
@@ -599,7 +612,13 @@ def from_dlpack(x: Any, device: Device | str | None = None) -> Array:
         capsule = x.__dlpack__(max_version=(1, 0))
     except TypeError:
         capsule = x.__dlpack__()
-    is_versioned = _capsule_name(capsule) == _VERSIONED
+    try:
+        name = _capsule_name(capsule)
+    except ValueError:
+        raise TypeMismatch("from_dlpack: the __dlpack__ of a %s gives a %s, which is no capsule" % (type(x).__name__, type(capsule).__name__)) from None
+    if name not in (_PLAIN, _VERSIONED):
+        raise ArgumentError("from_dlpack: the __dlpack__ of a %s gives a capsule that was used before" % type(x).__name__)
+    is_versioned = name == _VERSIONED
     view = _abi.kiln_view()
     pointer = _capsule_pointer(capsule, _VERSIONED if is_versioned else _PLAIN)
     on.call(library.kiln_dlpack_import_versioned if is_versioned else library.kiln_dlpack_import, on.open_handle(), pointer, byref(view))

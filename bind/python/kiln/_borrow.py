@@ -35,7 +35,8 @@ def choose_device(call: str, arrays: Iterable[tuple[str, Described]], wanted: De
                 continue
             on = shared_device(one.place)
         if chosen is not None and chosen is not on:
-            raise ArgumentError("%s: '%s' is on %s, but %s says %s: move one of them" % (call, name, on.name, because, chosen.name))
+            which = "another device of that name" if chosen.name == on.name else chosen.name
+            raise ArgumentError("%s: '%s' is on %s, but %s says %s: move one of them" % (call, name, on.name, because, which))
         chosen, because = on, "'%s'" % name
     return chosen if chosen is not None else shared_device(None)
 

@@ -22,6 +22,7 @@ from typing import Any, Callable
 from . import _abi
 from ._errors import ArgumentError, Error, TypeMismatch, check
 from ._library import close, library, text
+from ._numbers import for_c, whole
 from ._types import SIZE
 
 _PRINT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, ctypes.c_size_t)
@@ -91,7 +92,7 @@ class Device:
         if not isinstance(name, (str, type(None))):
             raise TypeMismatch("device: %r: the name of one, 'cpu' or 'cuda:0'" % (name,))
         out = c_void_p()
-        check(library.kiln_open(name.encode() if name is not None else None, byref(out)))
+        check(library.kiln_open(for_c("device", name) if name is not None else None, byref(out)))
         self.handle = out.value
         self.process = os.getpid()
         info = _abi.kiln_device_info()
@@ -296,7 +297,7 @@ class Stream:
     def __init__(self, device: Device | str | None = None, priority: int = 0) -> None:
         self.device = device if isinstance(device, Device) else shared_device(device)
         out = c_void_p()
-        self.device.call(library.kiln_stream_new, self.device.open_handle(), priority, byref(out))
+        self.device.call(library.kiln_stream_new, self.device.open_handle(), whole("Stream: priority", priority, "i"), byref(out))
         self.handle = out.value
 
     def __copy__(self) -> Stream:

@@ -24,7 +24,7 @@ _COLOURS = [
     (re.compile(r"(?<=\| )\s*\^+.*$"), "1;31", "color:#c0392b"),
     (re.compile(r"(?<=\| )\s*-{2,}(?: .*)?$"), "36", "color:#16808c"),
 ]
-_C_NAME = re.compile(r"^kiln_\w+: ")
+_C_NAME = re.compile(r"^kiln_\w+: (?:'v' is no view: (?:kiln_\w+: )?)?")
 
 
 def _painted(line: str, paint: Any, plain: Any) -> str:

@@ -208,6 +208,8 @@ class Fused:
     """A function that runs as one kernel."""
 
     def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        if not callable(function):
+            raise TypeMismatch("fuse: a %s: a function of elementwise ops" % type(function).__name__)
         self.function = function
         self.name = name or getattr(function, "__name__", "fuse").replace("<lambda>", "fuse")
         self.__name__, self.__doc__ = self.name, function.__doc__

@@ -36,6 +36,8 @@ def _load() -> ctypes.CDLL:
             "kiln: the library %s cannot be loaded: %s. Install the package with pip, or run make in the source tree, "
             "or say where it is: KILN_LIBRARY=/path/to/libkiln.so" % (path, error)
         ) from None
+    if not hasattr(found, "kiln_version"):
+        raise ImportError("kiln: %s is another library: KILN_LIBRARY names libkiln.so" % path)
     found.kiln_version.restype = ctypes.c_char_p
     version = found.kiln_version().decode()
     if version != _abi.VERSION:

@@ -57,16 +57,22 @@ def _names(values: Mapping[str, Any] | Sequence[str] | None, what: str) -> list[
     if values is None:
         return []
     if isinstance(values, Mapping):
-        return [("%s=%s" % (k, int(v) if isinstance(v, bool) else v) if v is not None else k).encode() for k, v in values.items()]
+        for name in values:
+            _numbers.for_c(what, name)
+        values = ["%s=%s" % (k, int(v) if isinstance(v, bool) else v) if v is not None else k for k, v in values.items()]
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeMismatch("%s: a dictionary {NAME: value} or a list of \"NAME=value\", not %r" % (what, values))
-    return [str(v).encode() for v in values]
+    return [_numbers.for_c(what, v) for v in values]
 
 
 def _folders(values: Any) -> list[bytes]:
     if isinstance(values, (str, bytes, os.PathLike)) or values is not None and not isinstance(values, Iterable):
         raise TypeMismatch("include: a list of folders, not %r" % (values,))
-    return [os.fsencode(p) for p in values or []]
+    folders = list(values or [])
+    for one in folders:
+        if not isinstance(one, (str, bytes, os.PathLike)) or b"\0" in os.fsencode(one):
+            raise TypeMismatch("include: %r: the path of a folder" % (one,))
+    return [os.fsencode(p) for p in folders]
 
 
 def _source_text(source: Any) -> str:
@@ -76,12 +82,7 @@ def _source_text(source: Any) -> str:
     given = os.fspath(source)
     if not isinstance(given, str):
         raise TypeMismatch("source: a path of bytes: pass it as str: os.fsdecode(path)")
-    if "\0" in given:
-        raise ArgumentError("source: it has a character 0 at %d, where C ends" % given.index("\0"))
-    try:
-        given.encode()
-    except UnicodeEncodeError as error:
-        raise ArgumentError("source: character %d, %r, is none of UTF-8: it was read with another encoding" % (error.start, given[error.start])) from None
+    _numbers.for_c("source", given)
     return given
 
 
@@ -102,8 +103,8 @@ class Source:
         self.define, self.tune = _names(define, "define"), _names(tune, "tune")
         self.include = _folders(include)
         for name in ("target", "tuned"):
-            if not isinstance(options.get(name), (str, type(None))):
-                raise TypeMismatch("%s: a text, not %r" % (name, options[name]))
+            if options.get(name) is not None:
+                _numbers.for_c(name, options[name])
         self.options = options
 
     def read(self) -> str:
@@ -259,7 +260,7 @@ def _three(kernel: str, options: Mapping[str, Any], name: str, bits: int = 32) -
         raise ArgumentError("%s: %s: one to three numbers, not %r" % (kernel, name, value))
     try:
         whole = tuple(size.__index__() for size in sizes)
-    except AttributeError:
+    except (AttributeError, TypeError):  # the second: of an array
         raise TypeMismatch("%s: %s: whole numbers, not %r" % (kernel, name, value)) from None
     if min(whole) < 0:
         raise ArgumentError("%s: %s: %r has a negative number" % (kernel, name, value))
@@ -313,7 +314,7 @@ class Kernel:
         """The value of an enum constant or tunable of the kernel's source."""
         out = ctypes.c_int64()
         loaded = self.module._on(self.module.device)
-        loaded.device.call(library.kiln_kernel_constant, loaded.kernel(self.__name__), name.encode(), byref(out))
+        loaded.device.call(library.kiln_kernel_constant, loaded.kernel(self.__name__), _numbers.for_c("constant", name), byref(out))
         return out.value
 
     def resources(self, device: Device | str | None = None) -> dict[str, int]:
@@ -461,6 +462,8 @@ class Kernel:
                                 % (self.__name__, "" if items is None else ", not both"))  # fmt: skip
         kernel = self.__name__
         count, blocks, block = _three(kernel, options, "items", 64), _three(kernel, options, "grid"), _three(kernel, options, "block")
+        if options.get("block") is not None and 0 in block:
+            raise ArgumentError("%s: block: %r has a 0: a block has threads" % (kernel, options["block"]))
         if items is not None and 0 in count:
             count, blocks = (0, 0, 0), (0, 1, 1)  # nothing to do
         shared = options.get("shared")
@@ -469,7 +472,7 @@ class Kernel:
         elif not hasattr(shared, "__index__") or not 0 <= shared.__index__() < 1 << 64:
             raise ArgumentError("%s: shared=%r: how many bytes of shared memory the launch adds, a whole number" % (kernel, shared))
         return _LAUNCH.pack(*blocks, *block, *count, shared, ctypes.addressof(args), arg_count, stream, *_three(kernel, options, "cluster"),
-                            bool(options.get("cooperative")), False)  # fmt: skip
+                            _numbers.truth(kernel + ": cooperative", options.get("cooperative") or False), False)  # fmt: skip
 
     def _shared_bytes(self) -> int:
         """The kernel's constant SHARED_BYTES, where it has dynamic shared memory and says how much."""
@@ -548,8 +551,9 @@ def compile(source: str | os.PathLike[str], *, device: Device | str | None = Non
     kernel near those sizes on the device; tune wins over them. check_bounds stops a thread that leaves its array and says where. The result has a
     function for each kernel. A kernel that is wrong raises CompileError, whose text shows the source and whose .diagnostics are objects.
     """
-    options: dict[str, Any] = {"check_bounds": check_bounds, "target": target, "optimise": 0 if optimise else -1, "remarks": remarks,
-                               "warnings_are_errors": warnings_are_errors, "tuned": tuned}  # fmt: skip
+    truths = {"check_bounds": check_bounds, "optimise": optimise, "remarks": remarks, "warnings_are_errors": warnings_are_errors}
+    options: dict[str, Any] = {name: _numbers.truth("compile: " + name, value) for name, value in truths.items()} | {"target": target, "tuned": tuned}
+    options["optimise"] = 0 if options["optimise"] else -1
     return Module(Source(source, define, include, tune, options), shared_device(device))
 
 

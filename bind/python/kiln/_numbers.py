@@ -1,4 +1,4 @@
-"""Numbers on their way to the library: what is none, or does not fit the field of a description, is named before the call."""
+"""Numbers and texts on their way to the library: what is none, or does not fit the field of a description, is named before the call."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ from ._types import FLOATS, NAME, SIZE
 _RANGES = {letter: (-(1 << bits - 1), (1 << bits - 1) - 1) if letter.islower() else (0, (1 << bits) - 1)
            for letter, bits in (("i", 32), ("I", 32), ("q", 64), ("Q", 64))}  # fmt: skip
 _MOST_F32 = 3.4028235677973366e38  # from here on a number rounds to infinity
+
+
+def for_c(where: str, value: Any) -> bytes:
+    """A text as C has it: UTF-8 without a character 0."""
+    if not isinstance(value, str):
+        raise TypeMismatch("%s: %r: a text" % (where, value))
+    if "\0" in value:
+        raise ArgumentError("%s: it has a character 0 at %d, where C ends" % (where, value.index("\0")))
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError("%s: character %d, %r, is none of UTF-8: it was read with another encoding" % (where, error.start, value[error.start])) from None
 
 
 def plain(value: Any) -> Any:

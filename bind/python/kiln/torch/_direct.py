@@ -47,10 +47,14 @@ def make(_op, _ask, _planned, _number, _is_compiling, {tests}, _profiler, _forwa
                 try:
                     _plan = _device.plans.get({key})
                 except (RuntimeError, TypeError):  # a tensor without memory of its own, a wrong argument: the dispatcher knows what to do
-                    _plan = None
+                    return _ask({names})
                 if _plan:
                     return _plan.run(_device)
-        return _op({names})
+        try:
+            return _op({names})
+        except NotImplementedError:  # a kind of tensor that the dispatcher has no kernel for
+            _ask.dense({names})
+            raise
 
     def direct({parameters}):
         if _is_compiling() or {watched} or _profiler._is_profiler_enabled or _forward._current_level >= 0:
@@ -90,17 +94,29 @@ def is_tensor(t: Any) -> bool:
 def asking(schema: str, op: Any) -> Callable[..., Any]:
     """The op for arguments that may be anything: what should be a tensor and is none is named, as the dispatcher does not."""
     name = schema.partition("(")[0]
-    places = [(n, title) for n, (kind, title, _) in enumerate(_arguments(schema)) if kind == "Tensor"]
+    arguments = _arguments(schema)
+    places = [(n, title) for n, (kind, title, _) in enumerate(arguments) if kind == "Tensor"]
+    tensors = [(n, title) for n, (kind, title, _) in enumerate(arguments) if kind in ("Tensor", "Tensor?")]
     is_compiling = torch.compiler.is_compiling
+
+    def dense(*args: Any) -> None:
+        """Names a tensor that is not simply numbers in memory: sparse, nested, quantised"""
+        for n, title in tensors:
+            t = args[n] if n < len(args) else None
+            if isinstance(t, torch.Tensor) and (t.layout is not torch.strided or t.is_nested or t.is_quantized):
+                kind = "of the type %s" % t.dtype if t.is_quantized else "of other tensors" if t.is_nested else "with the layout %s" % t.layout
+                raise TypeMismatch("%s: '%s' is a tensor %s: Kiln takes dense ones of numbers" % (name, title, kind)) from None
 
     def ask(*args: Any, **named: Any) -> Any:
         if not is_compiling():
             for n, title in places:
                 if n < len(args) and not is_tensor(args[n]):
                     raise TypeMismatch("%s: '%s' is a %s: a tensor" % (name, title, type(args[n]).__name__))
+            dense(*args)
         return op(*args, **named)
 
     ask.__name__ = ask.__qualname__ = name
+    ask.dense = dense  # type: ignore[attr-defined]
     return ask
 
 

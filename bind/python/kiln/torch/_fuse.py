@@ -185,11 +185,17 @@ def fuse(function: Callable[..., Any], name: str | None = None) -> Callable[...,
     Its arguments are tensors; those that are annotated as float, or have a number as default, are numbers. Its backward pass is one kernel, which
     computes what it needs of the forward pass again.
     """
+    if not callable(function):
+        raise TypeMismatch("fuse: a %s: a function of elementwise ops" % type(function).__name__)
     made = _Op(function, name)
     registered_op = made.op
-    defaults = [p.default for p in inspect.signature(function).parameters.values()]
+    parameters = list(inspect.signature(function).parameters.values())
+    defaults = [p.default for p in parameters]
 
     def call(*args: Any) -> Any:
+        missing = [p.name for p in parameters[len(args) :] if p.default is p.empty]
+        if missing or len(args) > len(parameters):
+            raise TypeMismatch("%s: %s" % (made.name, "the argument '%s' is missing" % missing[0] if missing else "%d arguments for %d parameters" % (len(args), len(parameters))))
         return registered_op(*args, *defaults[len(args) :]) if len(args) < len(defaults) else registered_op(*args)
 
     call.__name__ = call.__qualname__ = made.name

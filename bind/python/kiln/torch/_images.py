@@ -111,6 +111,8 @@ def conv_transposed(x: Any, weight: Any, bias: Any = None, stride: int | Sequenc
                     output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Any:  # fmt: skip
     """Transposed convolution: weight is [channels, output channels / groups, window…]."""
     stride, padding, dilation, more = _each(x, "conv_transposed", stride=stride, padding=padding, dilation=dilation, output_padding=output_padding)
+    if any(isinstance(n, int) and n >= step for n, step in zip(more, stride)):
+        raise ArgumentError("conv_transposed: output_padding=%r: below the stride, %s" % (output_padding, stride))
     return direct.conv(x, weight, bias, stride, padding, dilation, groups, True, more)
 
 

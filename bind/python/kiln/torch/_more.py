@@ -313,6 +313,9 @@ def _batch_results(make: Any, x: Any, weight: Any, bias: Any, running_mean: Any,
     _check_channels(x, "batch_norm", weight, bias)
     if (running_mean is None) != (running_variance is None) or is_eval and running_mean is None:
         raise ArgumentError("batch_norm: 'running_mean' and 'running_variance' are given together, and always where is_training is False")
+    for name, t in (("running_mean", running_mean), ("running_variance", running_variance)):
+        if t is not None and (t.dim() != 1 or t.shape[0] != x.shape[1]):
+            raise ArgumentError("batch_norm: '%s' is %s: a number for each of the %d channels" % (name, list(t.shape), x.shape[1]))
     size, none = (x.shape[1],), running_mean is None or is_eval
     return make(x.shape, x.dtype, x.device), *(make(size, _F32, x.device) for _ in range(2)), *(make((0,) if none else size, _F32, x.device) for _ in range(2))
 
