@@ -147,6 +147,40 @@ def patched_models_are_models():
             assert torch.equal(encoder(tokens), want) and encoder.activation_relu_or_gelu == 1
 
 
+class FalconLinear(torch.nn.Linear):
+    """A subclass that says the same in other words, as Falcon's in Hugging Face's models."""
+
+    def forward(self, x):
+        return x @ self.weight.T + self.bias
+
+
+class Careful(torch.nn.Module):
+    """Gives x the type of a layer's weights, unless they are int8, as T5 does."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.wo = FalconLinear(64, 96), torch.nn.Linear(96, 64)
+
+    def forward(self, x):
+        x = torch.relu(self.up(x))
+        return self.wo(x if self.wo.weight.dtype == torch.int8 else x.to(self.wo.weight.dtype))
+
+
+@test
+def layers_that_models_write_themselves():
+    model, x = Careful(), torch.randn(3, 64)
+    want = model(x)
+    for form, off in ((True, 1e-5), ("int8", 0.03), ("w8a8", 0.05)):
+        with kt.patch(model, linear=form):
+            assert type(model.up).__module__.startswith("kiln") and type(model.wo).__module__.startswith("kiln")
+            assert (model(x) - want).abs().max() < off, form
+        assert type(model.up) is FalconLinear and type(model.wo) is torch.nn.Linear and torch.equal(model(x), want)
+    with kt.patch(model, linear="int4"):
+        raises(kiln.TypeMismatch, ["QuantisedLinear", "'x' is i32", "T5", "skip"], model, x)
+    with kt.patch(model, linear="int4", skip=("wo",)):
+        assert (model(x) - want).abs().max() < 0.4 and type(model.wo) is torch.nn.Linear
+
+
 @test
 def models_of_hugging_face():
     try:

@@ -149,6 +149,11 @@ def _is_transposed(module: Any) -> bool:
     return type(module).__name__ == "Conv1D" and hasattr(module, "nf") and getattr(module, "weight", None) is not None and module.weight.dim() == 2
 
 
+def _is_linear(module: Any) -> bool:
+    """A layer whose class is torch.nn.Linear or says the same in other words, as Falcon's does; other subclasses may do more."""
+    return type(module) in (torch.nn.Linear, Linear) or type(module).__name__ == "FalconLinear" and isinstance(module, torch.nn.Linear)
+
+
 def patch(model: Any, *, linear: bool | str = True, attention: bool = True, group: int | None = None, has_zero: bool = False,
           skip: Sequence[str] = ("lm_head",)) -> Patch:  # fmt: skip
     """Makes an existing model use Kiln: every torch.nn.Linear becomes a kiln.torch.Linear over the same parameters, and
@@ -169,12 +174,12 @@ def patch(model: Any, *, linear: bool | str = True, attention: bool = True, grou
     made = Patch(model)
     if linear:
         for path, module in list(model.named_modules()):
-            is_linear, is_transposed = type(module) in (torch.nn.Linear, Linear), _is_transposed(module)
+            is_linear, is_transposed = _is_linear(module), _is_transposed(module)
             if not (is_linear or is_transposed):
                 continue
             if linear is True and is_linear:
-                if type(module) is torch.nn.Linear:
-                    made.classes.append((module, torch.nn.Linear))
+                if type(module) is not Linear:
+                    made.classes.append((module, type(module)))
                     module.__class__ = Linear
                 continue
             if linear is not True and path.split(".")[-1] in skip:

@@ -329,6 +329,9 @@ class QuantisedLinear(torch.nn.Module):
             raise TypeMismatch("QuantisedLinear: 'x' is a %s: a tensor" % type(x).__name__)
         if x.shape[-1] != self.in_features:  # the words of int4 weights do not say it
             raise ArgumentError("QuantisedLinear: 'x' %s has rows of %d numbers, the layer takes %d" % (list(x.shape), x.shape[-1], self.in_features))
+        if x.dtype == self.weight.dtype:
+            raise TypeMismatch("QuantisedLinear: 'x' is %s, as this layer's weights are: a model that gives x their type (T5 does before 'wo') needs the "
+                               "layer as it was: patch(…, skip=(\"lm_head\", \"wo\"))" % type_name(x))  # fmt: skip
         if self.has_int8_x:
             return direct.w8a8_linear(x, self.weight, self.scale, self.bias, self.activation)
         return direct.quantised_linear(x, self.weight, self.scale, self.zero, self.bias, self.group, self.activation)
