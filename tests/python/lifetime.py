@@ -306,6 +306,39 @@ current = shared = None  # frees memory of others, and so waits for all streams
 
 
 @test
+def copies_for_a_call_that_is_not_made():
+    """Where there is no memory for an array of the host on a GPU, those that were copied before it are given back."""
+    library = os.path.join(os.environ.get("KILN_BUILD", ""), "tests", "libfakecuda.so")
+    if not os.path.exists(library):
+        raise Skip("the driver that runs nothing is not built")
+    script = """
+import numpy
+import kiln
+from kiln._borrow import Borrowed
+m = kiln.compile(%r, device="cuda:0")
+device, copy = m.device, Borrowed._copy
+def full(self, one, *rest):
+    if one.count == 8:
+        raise kiln.OutOfMemory("full")
+    return copy(self, one, *rest)
+x, y = numpy.ones(8, "f4"), numpy.ones(4, "f4")
+m.saxpy(y, y.copy(), 1.0, 4, items=4)
+before = device.memory()["buffer_count"]
+Borrowed._copy = full
+for call in (lambda: m.saxpy(y, x, 1.0, 4, items=4), lambda: kiln.ops.add(y[:1], x, device="cuda:0"), lambda: kiln.fuse(lambda a, b: a + b)(y[:1], x, device="cuda:0")):
+    try:
+        call()
+    except kiln.OutOfMemory:
+        assert device.memory()["buffer_count"] == before
+    else:
+        raise AssertionError("nothing was raised")
+""" % SAXPY
+    env = {**os.environ, "KILN_CUDA_LIBRARY": library, "FAKE_CUDA": "", "KILN_CACHE": "off"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, timeout=60)
+    assert done.returncode == 0 and not done.stderr, (done.returncode, done.stderr)
+
+
+@test
 def the_end_of_the_process():
     """A process that ends with everything alive, or while a thread works, ends without a word."""
     script = ("import kiln, numpy, threading\n"

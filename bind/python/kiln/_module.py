@@ -449,10 +449,14 @@ class Kernel:
         borrowed = Borrowed(on, stream)
         packed = [b"" if p.is_pointer else self._scalar(p, v) if p.kind == _abi.KILN_PARAM_SCALAR else self._struct(p, v, borrowed.keep)
                   for p, v in zip(self.parameters, values)]  # fmt: skip
-        for at, (parameter, one) in enumerate(zip(self.parameters, arrays)):  # last: nothing is copied for a call that is not made
-            if one is not None:
-                buffer, first = _FIRST.unpack_from(borrowed.view(one, not parameter.is_const))
-                packed[at] = _ARG.pack(_BUFFER, one.kind, buffer, 0, first)
+        try:
+            for at, (parameter, one) in enumerate(zip(self.parameters, arrays)):  # last: nothing is copied for a call that is not made
+                if one is not None:
+                    buffer, first = _FIRST.unpack_from(borrowed.view(one, not parameter.is_const))
+                    packed[at] = _ARG.pack(_BUFFER, one.kind, buffer, 0, first)
+        except BaseException:  # no memory for one of them: the copies of the others are given back
+            borrowed.finish()
+            raise
         return borrowed, b"".join(packed), arrays
 
     def _desc(self, args: Any, arg_count: int, stream: int, options: dict[str, Any]) -> bytes:
