@@ -56,6 +56,7 @@ bool check_map_cast(front *f, const type *from, const type *to, span at); // bet
 const char *check_op_text(const ast_expr *e); // the operator, in quotes
 span check_op_place(const ast_expr *e);
 void check_warn_shift(front *f, const ast_expr *e, const ast_expr *count);
+void check_warn_overflow(front *f, const ast_expr *e); // of + - * with constants
 void check_warn_zero(front *f, const ast_expr *e, const ast_expr *divisor);
 void check_warn_comparison(front *f, const ast_expr *e);
 void check_warn_signs(front *f, const ast_expr *e);

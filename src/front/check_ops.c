@@ -353,6 +353,7 @@ ast_expr *check_binary(front *f, ast_expr *e)
         if (pointers)
             return check_pointer_sum(f, e);
         e->type = check_usual(f, &e->a, &e->b);
+        check_warn_overflow(f, e);
         return e;
     case TOK_EQ:
     case TOK_NE:
@@ -394,6 +395,8 @@ ast_expr *check_binary(front *f, ast_expr *e)
     e->type = check_usual(f, &e->a, &e->b);
     if (e->op == TOK_SLASH || e->op == TOK_PERCENT)
         check_warn_zero(f, e, e->b);
+    if (e->op == TOK_STAR)
+        check_warn_overflow(f, e);
     return e;
 }
 

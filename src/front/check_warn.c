@@ -61,6 +61,25 @@ static range range_of(const type *t)
     return r;
 }
 
+// Unsigned numbers wrap on purpose: hashes, masks.
+void check_warn_overflow(front *f, const ast_expr *e)
+{
+    const_value a, b;
+    if (f->unevaluated || !e->is_const || !type_is_integer(e->type) || !type_is_signed(e->type) ||
+        !const_eval(f, e->a, &a) || !const_eval(f, e->b, &b))
+        return;
+    wide x = (int64_t)a.integer, y = (int64_t)b.integer;
+    wide exact = e->op == TOK_STAR ? x * y : e->op == TOK_PLUS ? x + y : x - y;
+    range r = range_of(e->type);
+    if (exact >= r.low && exact <= r.high)
+        return;
+    diag *d = diag_raise(f->diags, K2212, check_op_place(e), "this constant wraps to %lld",
+                         (long long)(int64_t)check_wrap_int(e->type, (uint64_t)exact));
+    diag_label(d, e->at, "%s", check_range_text(f, e->type));
+    if (check_bits(e->type) == 32)
+        check_fix_around(f, d, e->a, "compute in 64 bits", "(i64)", "");
+}
+
 static int decided(token_kind op, range x, wide c)
 {
     bool below = x.high<c, above = x.low> c;
