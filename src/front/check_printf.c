@@ -132,7 +132,10 @@ static ast_expr *check_printf_arg(front *f, const ast_expr *format, const conver
     diag_label(d, arg->at, "this is '%s'", T_OF(f, shown->unqualified));
     if (is_exact(format, place))
         diag_label(d, place, "expects %s", expected_text(c));
-    if (type_is_storage_float(shown))
+    bool is_string = c->letter == 's' && shown->kind == TY_PTR && shown->base->size == 1;
+    if (is_string)
+        diag_note(d, "with #include <stdio.h> printf prints the string behind a pointer, too");
+    else if (type_is_storage_float(shown))
         check_fix_around(f, d, arg, "widen it", "f32(", ")");
     else if (is_exact(format, place) && type_is_scalar(shown)) {
         const char *letters = wanted_letter(arg->type);
