@@ -411,7 +411,8 @@ int cli_bench(int argc, char **argv)
         return bench_op(first, argc, argv);
     setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
     cli_args args = CLI_ARGS("bench", argc, argv);
-    const char *what = "", *device = NULL, *sizes = NULL, *type = "bf16", *tile = NULL;
+    const char *what = "", *device = NULL, *sizes = NULL, *type = "bf16", *tile = NULL, *dim = NULL;
+    int64_t number = 0;
     const char *against = NULL;
     for (int option; (option = cli_next(&args)) != CLI_END;) {
         switch (option) {
@@ -423,7 +424,7 @@ int cli_bench(int argc, char **argv)
         case OPT_against: against = args.value; break;
         case OPT_causal: b.is_causal = true; break;
         case OPT_backward: b.is_backward = true; break;
-        case OPT_dim: b.dim = (uint32_t)atoi(args.value); break;
+        case OPT_dim: dim = args.value; break;
         case OPT_type: type = args.value; break;
         case OPT_repeat:
             if (!bench_read_rounds(args.value))
@@ -457,10 +458,14 @@ int cli_bench(int argc, char **argv)
         return cli_usage("bench", "--tile is rows and columns such as 128x256");
     if (!read_type(&b, type))
         return cli_usage("bench", "%s has no type '%s'", what, type);
-    if (b.dim < 8 || b.dim > 1024)
+    if (dim && (!cli_number(dim, &number) || number < 8 || number > 1024))
         return cli_usage("bench", "--dim is 8 to 1024");
+    if (dim)
+        b.dim = (uint32_t)number;
     if (bench_theirs_read(&b.table.theirs, what, against))
         return EXIT_USAGE;
+    if (b.table.svg && bench_try_svg(b.table.svg))
+        return EXIT_WORLD;
     kiln_status status = kiln_open(device, &b.k);
     if (status)
         return cli_fail(NULL, status);

@@ -105,6 +105,8 @@ typedef struct bench_product {
 } bench_product;
 
 // Measures a copy of memory and prints the first line. svg, is_json, width and theirs are set.
+// Before anything is measured: can the picture be written? EXIT_WORLD, and that was said, or 0.
+int bench_try_svg(const char *path);
 kiln_status bench_table_open(bench_table *t, kiln *k, const char *what);
 int bench_copies(const bench_table *t, double bytes); // that no cache holds
 kiln_status bench_row_measure(bench_table *t, const bench_calls *calls, bench_row *r);

@@ -296,6 +296,8 @@ int bench_op(const char *name, int argc, char **argv)
             "bench",
             "--sizes is a list such as 128x768,4096x4096, with as many sizes as a case of %s has",
             name);
+    if (b.table.svg && bench_try_svg(b.table.svg))
+        return EXIT_WORLD;
     kiln_status status = kiln_open(device, &b.k);
     if (status)
         return cli_fail(NULL, status);

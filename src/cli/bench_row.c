@@ -2,10 +2,13 @@
 // cache (warm) and with copies that take turns (cold), what that is a second, and what part of the
 // roof: the least time that the same process needs to copy as many bytes, or to do as many
 // operations in a large product. Text, JSON or a picture. Start at bench_row_measure.
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "base/file.h"
 #include "cli/bench.h"
 #include "cli/cli.h"
 
@@ -58,6 +61,20 @@ static double measure_product(const bench_table *t, kiln_type type, bool is_tf32
     kiln_buffer_free(out);
     free(data);
     return status ? 0 : 2.0 * (double)size * (double)size * (double)size / times.median;
+}
+
+int bench_try_svg(const char *path)
+{
+    bool is_new = !file_exists(path);
+    FILE *f = fopen(path, "a");
+    if (!f) {
+        fprintf(stderr, "kiln bench: cannot write %s: %s\n", path, strerror(errno));
+        return EXIT_WORLD;
+    }
+    fclose(f);
+    if (is_new)
+        remove(path);
+    return 0;
 }
 
 kiln_status bench_table_open(bench_table *t, kiln *k, const char *what)

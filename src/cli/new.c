@@ -196,7 +196,10 @@ static int make_project(arena *a, const char *name)
     if (failed)
         return failed;
     if (mkdir(name, 0777)) {
+        bool is_there = errno == EEXIST;
         fprintf(stderr, "kiln new: %s: %s\n", name, strerror(errno));
+        if (is_there)
+            fprintf(stderr, "hint: choose another name, or remove it\n");
         return EXIT_WORLD;
     }
     const char *include = cli_include_folder(a), *reason = "";
