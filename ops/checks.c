@@ -4,6 +4,8 @@
 const op_types op_types_floats = {OP_FLOATS, "; bf16, f16, f32 and f64 are possible"};
 const op_types op_types_f32 = {1 << KILN_F32, ", not f32"};
 const op_types op_types_indices = {OP_INDICES, "; i32 and i64 are possible"};
+const op_types op_types_derivable = {OP_FLOATS, ", not a float"};
+const op_types op_types_places = {OP_INDICES, "; indices are i32 or i64"};
 const op_types op_types_all = {OP_NUMBERS | OP_BOOLS, ", which the op lacks"};
 
 bool op_type_is_float(kiln_type type)

@@ -16,6 +16,8 @@ enum {
 // Floats; f32 alone; indices; numbers and bool. No op but copies and products has floats of eight
 // bits.
 extern const op_types op_types_floats, op_types_f32, op_types_indices, op_types_all;
+// Floats, because a gradient is asked for; indices that say where elements are.
+extern const op_types op_types_derivable, op_types_places;
 
 bool op_type_is_float(kiln_type type); // of op_types_floats
 // 0 for bf16, 1 for f16, 2 for f32, 3 for f64: the axis T of kernels of floats.

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
+#include "ops/checks.h"
 #include "ops/launch.h"
 #include "ops/nest.h"
-#include "ops/operands.h"
 #include "rt/memory/view.h"
 
 #define AXES "ops/histogram/axes.def"
@@ -67,20 +67,19 @@ kiln_status kiln_histogram(kiln *k, const kiln_histogram_desc *d)
     if (status)
         return status;
     kiln_type type = kiln_view_type(d->x), counts = kiln_view_type(d->out);
-    bool is_float = type == KILN_F16 || type == KILN_BF16 || type == KILN_F32 || type == KILN_F64;
     if (counts != KILN_I32 && counts != KILN_U32 && counts != KILN_I64 && counts != KILN_U64)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
                          "%s: 'out' is %s; counts are i32, u32, i64 or u64", call,
                          kiln_type_name(counts));
-    if (!type || type == KILN_F8E4 || type == KILN_F8E5)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'x' is %s, which the op lacks", call,
-                         kiln_type_name(type));
+    status = op_check_types(k, call, &o[0], &op_types_all);
+    if (status)
+        return status;
     if (d->out.rank != 1)
         return op_refuse(k, call, "'out' has %u dimensions, not one", d->out.rank);
     if (!(d->low == 0 && d->high == 0) &&
         !(d->high > d->low && d->high - d->low < (double)INFINITY))
         return op_refuse(k, call, "%g to %g is no range", d->low, d->high);
-    if (is_float && !(d->high > d->low))
+    if (op_type_is_float(type) && !(d->high > d->low))
         return op_refuse(k, call, "bins of floats need a range: 'low' and 'high'");
     if (!d->out.sizes[0])
         return KILN_OK;

@@ -3,9 +3,10 @@
 // elements (ops/map.h).
 #include "ops/reduce/host_reduce.h"
 
+#include "ops/checks.h"
 #include "ops/map.h"
 
-enum { FLOATS = 1, ALL = 2, BEFORE = 2 };
+enum { FLOATS = OP_FLOATS, ALL = OP_NUMBERS | OP_BOOLS, BEFORE = 2 };
 
 static const struct row {
     uint32_t types;
@@ -18,11 +19,6 @@ static const struct row {
 };
 
 _Static_assert(COUNT(rows) == KILN_REDUCE_LOGSUMEXP + 1, "kiln_reduction has other rows");
-
-static bool is_float(kiln_type type)
-{
-    return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32 || type == KILN_F64;
-}
 
 // A result with a dimension for each of x, of size 1 where that is reduced.
 static kiln_status with_all(kiln *k, const char *call, const op_operand *o, const kiln_view *x,
@@ -54,8 +50,7 @@ static kiln_status begin(kiln *k, const char *call, kiln_reduction op, const kil
     kiln_type type = kiln_view_type(*x);
     if (x->rank > KILN_MAX_RANK || (axes >> x->rank))
         return op_refuse(k, call, "axes 0x%x of 'x', which has %u dimensions", axes, x->rank);
-    if (!type || type == KILN_F8E4 || type == KILN_F8E5 ||
-        (row->types == FLOATS && !is_float(type)))
+    if (!(row->types >> type & 1))
         return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'x' is %s, which the op lacks", call,
                          kiln_type_name(type));
     *j = (reduce_job){.kind = row->kind, .x = *x, .exponent = alpha, .count = 1};
@@ -86,17 +81,13 @@ static kiln_status plan_forward(kiln *k, const char *call, const kiln_reduce_des
     if (status)
         return status;
     j->out.type = kiln_view_type(d->out);
-    bool is_index = j->kind == KIND_argmax || j->kind == KIND_argmin;
-    if (j->out.type == KILN_F8E4 || j->out.type == KILN_F8E5 || !j->out.type ||
-        (is_index && j->out.type != KILN_I32 && j->out.type != KILN_I64))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'out' is %s%s", call,
-                         kiln_type_name(j->out.type),
-                         is_index ? "; indices are i32 or i64" : ", which the op lacks");
     j->stream = d->stream;
     *p = (reduce_plan){.bytes = 0};
-    if (kiln_view_count(d->out))
+    bool is_index = j->kind == KIND_argmax || j->kind == KIND_argmin;
+    status = op_check_types(k, call, &o[1], is_index ? &op_types_places : &op_types_all);
+    if (!status && kiln_view_count(d->out))
         reduce_plan_make(j, p);
-    return KILN_OK;
+    return status;
 }
 
 kiln_status kiln_reduce_workspace(kiln *k, const kiln_reduce_desc *d, uint64_t *bytes)
@@ -160,9 +151,7 @@ static kiln_status plan_backward(kiln *k, const char *call, const kiln_reduce_ba
     if (!*b->row->operands)
         return op_refuse(k, call, "this reduction has no derivative");
     for (uint32_t n = 0; n < COUNT(o) && !status; n++)
-        if (!is_float(kiln_view_type(*o[n].view)))
-            status = error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not a float", call,
-                               o[n].name, kiln_type_name(kiln_view_type(*o[n].view)));
+        status = op_check_types(k, call, &o[n], &op_types_derivable);
     if (!status)
         status = op_check_sizes(k, call, &o[3], &o[0]);
     for (uint32_t n = 1; n < 3 && !status; n++) {

@@ -4,8 +4,6 @@
 #include "ops/checks.h"
 #include "ops/sorting.h"
 
-static const op_types index_types = {OP_INDICES, "; indices are i32 or i64"};
-
 static kiln_status check_index(kiln *k, const char *call, const kiln_view *index, uint64_t size)
 {
     if (size > (index->buffer && kiln_view_type(*index) == KILN_I32 ? INT32_MAX : UINT32_MAX))
@@ -34,7 +32,7 @@ static kiln_status check(kiln *k, const char *call, op_sorting *j, bool is_whole
     const op_operand o[] = {
         {"x", &d->x, .types = &op_types_all},
         {"out", &d->out, .is_result = true, .is_optional = true, .same = OP_SAME_TYPE},
-        {"index", &d->index, .is_result = true, .is_optional = true, .types = &index_types},
+        {"index", &d->index, .is_result = true, .is_optional = true, .types = &op_types_places},
         {"values", &d->values, .is_optional = true},
         {"values_out", &d->values_out, .is_result = true, .is_optional = true}};
     kiln_status status = op_check_rows(k, call, o, COUNT(o), d->axis, NULL);
@@ -118,11 +116,10 @@ kiln_status kiln_sort_backward(kiln *k, const kiln_sort_backward_desc *d)
     kiln_status status = op_begin(k, call, d);
     if (status)
         return status;
-    static const op_types floats = {OP_FLOATS, ", not a float"};
     const op_operand o[] = {
         {.name = "dout", .view = &d->dout},
-        {"index", &d->index, .types = &index_types, .same = OP_SAME_SIZES},
-        {"dx", &d->dx, .is_result = true, .types = &floats, .same = OP_SAME_TYPE}};
+        {"index", &d->index, .types = &op_types_places, .same = OP_SAME_SIZES},
+        {"dx", &d->dx, .is_result = true, .types = &op_types_derivable, .same = OP_SAME_TYPE}};
     status = op_check_listed(k, call, o, COUNT(o), NULL);
     if (!status)
         status = op_check_axis(k, call, &o[2], d->axis);
