@@ -28,8 +28,9 @@ typedef enum kiln_reduction { // rows of ops/reduce/reduce.def
     KILN_REDUCE_LOGSUMEXP
 } kiln_reduction;
 // Types: f16, bf16, f32, f64; but for norm, variance, deviation and logsumexp also integers and
-// bool. out is of any type. Sums of 16-bit floats are f32, of integers 64 bits. Of no elements a
-// sum is 0, a product 1, the largest -infinity, a mean NaN, an index -1.
+// bool. out is of any type. Sums of 16-bit floats are f32, of integers 64 bits; a mean of 64-bit
+// integers is computed in f64. Of no elements a sum is 0, a product 1, the largest -infinity, a
+// mean NaN, an index -1.
 typedef struct kiln_reduce_desc {
     kiln_reduction op;
     kiln_view x;

@@ -50,6 +50,8 @@ static kiln_type acc_type(reduce_kind kind, kiln_type type)
         return KILN_I64;
     if (is_best && !op_type_is_float(type) && kiln_type_size(type) < 8)
         return is_signed(type) ? KILN_I32 : KILN_U32;
+    if (kind == KIND_mean && kiln_type_size(type) == 8)
+        return KILN_F64; // a sum of integers may need more than 64 bits
     return op_type_of_sums(type);
 }
 

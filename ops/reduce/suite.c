@@ -266,6 +266,32 @@ static int test_row(kiln *k, const row *r)
     return !is_right;
 }
 
+// Integers whose sum has no 64 bits have a mean all the same.
+static int test_large_mean(kiln *k, int *passed)
+{
+    static const int64_t x[4] = {INT64_MAX, INT64_MAX, INT64_MAX, 1};
+    static const kiln_type types[] = {KILN_I64, KILN_U64};
+    int failed = 0;
+    for (size_t n = 0; n < 2; n++) {
+        kiln_buffer *in = NULL, *out = NULL;
+        double got = 0, wanted = 0x1.8p62;
+        bool is_right = !kiln_buffer_new(k, types[n], 4, &in) && !kiln_write(in, 0, x, 4) &&
+                        !kiln_buffer_new(k, KILN_F64, 1, &out) &&
+                        !kiln_reduce_forward(k, &(kiln_reduce_desc){.op = KILN_REDUCE_MEAN,
+                                                                    .x = KILN_VIEW(in, 4),
+                                                                    .out = KILN_VIEW(out, 1)}) &&
+                        !kiln_read(out, 0, &got, 1) && got == wanted;
+        if (!is_right)
+            printf("reduce: a mean of large %s is %g, not %g\n", kiln_type_name(types[n]), got,
+                   wanted);
+        kiln_buffer_free(in);
+        kiln_buffer_free(out);
+        *passed += is_right;
+        failed += !is_right;
+    }
+    return failed;
+}
+
 // What a wrong call says.
 static int test_refusals(kiln *k, int *passed)
 {
@@ -318,7 +344,7 @@ static int more(kiln *k, int *passed)
         failed += is_wrong;
         *passed += !is_wrong;
     }
-    return failed + test_refusals(k, passed);
+    return failed + test_large_mean(k, passed) + test_refusals(k, passed);
 }
 
 const op_suite op_suite_reduce = {.name = "reduce",
