@@ -44,11 +44,11 @@ kernel block(THREADS) void scan_columns(const T *ALONE x, OUT *ALONE to, u64 *re
                 pack_number(OUT) result[V];
                 EACH(i, V) {
 #ifdef EXCLUSIVE
-                    result[i] = (pack_number(OUT))carry[i];
+                    result[i] = pack_convert(OUT, carry[i]);
 #endif
                     carry[i] = step(carry[i], v[p][i]);
 #ifndef EXCLUSIVE
-                    result[i] = (pack_number(OUT))carry[i];
+                    result[i] = pack_convert(OUT, carry[i]);
 #endif
                 }
 #ifndef TOTALS

@@ -58,13 +58,13 @@ static inline void store(OUT *to, i64 first, u64 pack, const struct row *r, cons
     if (IS_WHOLE || (V > 1 && (pack + 1) * V <= r->count)) {
         pack_number(OUT) n[V];
         EACH(i, V)
-            n[i] = (pack_number(OUT))v[PLACE(i, V)];
+            n[i] = pack_convert(OUT, v[PLACE(i, V)]);
         pack_store(OUT, V, to, (u64)(first / V + (i64)(PLACE(pack * V, r->count) / V)), n);
     } else {
         EACH(i, V) {
             u64 at = pack * V + i;
             if (at < r->count)
-                to[first + (i64)PLACE(at, r->count) * r->to_step] = pack_put(OUT, v[i]);
+                to[first + (i64)PLACE(at, r->count) * r->to_step] = pack_put(OUT, pack_convert(OUT, v[i]));
         }
     }
 }

@@ -95,6 +95,8 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
                 values[OUT][at] = (int8_t)(int)values[OUT][at];
             if (t[OUT].type == KILN_U8)
                 values[OUT][at] = (uint8_t)(int)values[OUT][at];
+            if (t[OUT].type == KILN_BOOL)
+                values[OUT][at] = values[OUT][at] != 0;
         }
     }
 }
@@ -104,9 +106,10 @@ static void describe(const op_case *c, char *out, size_t size)
     static const char *const names[] = {"sum", "prod", "max", "min"};
     snprintf(out, size, "%s axis %u%s%s%s", names[c->option & OP], c->axis,
              c->option & EXCLUSIVE ? " exclusive" : "", c->option & REVERSE ? " reverse" : "",
-             c->beta == KILN_I64   ? " to i64"
-             : c->beta == KILN_F32 ? " to f32"
-                                   : "");
+             c->beta == KILN_I64    ? " to i64"
+             : c->beta == KILN_F32  ? " to f32"
+             : c->beta == KILN_BOOL ? " to bool"
+                                    : "");
 }
 
 static int more(kiln *k, int *passed)
