@@ -647,6 +647,7 @@ static kiln_status run_split(kiln *k, job *j)
     op_nest_reduce(j->views, j->inputs + j->outputs, j->d->axes, &nest, &j->outer);
     nest.widest = j->packs.width;
     op_nest_pack(&nest, j->views, &j->packs);
+    j->row_packs = j->packs.argument.packs / j->rows; // narrower ones: parts are wider than results
     kiln_status status = launch_reduction(k, j);
     plan_reduction(&parts);
     parts.splits = 1;
