@@ -24,7 +24,8 @@ static uint64_t child_count(const type *t)
     if (t->kind == TY_ARRAY)
         return t->is_incomplete ? UINT64_MAX : t->len;
     const type *def = type_def(t);
-    return t->kind == TY_UNION ? (def->fields.len ? 1 : 0) : def->fields.len;
+    uint32_t count = def->fields.len - (type_flexible(t) ? 1 : 0);
+    return t->kind == TY_UNION ? (count ? 1 : 0) : count;
 }
 
 static const type *child_at(filler *s, const type *t, uint64_t index, uint64_t *offset)
@@ -37,7 +38,8 @@ static const type *child_at(filler *s, const type *t, uint64_t index, uint64_t *
     const field *member = &type_def(t)->fields.at[index];
     *offset += member->offset;
     s->bits = member->bits ? member : NULL;
-    return member->type;
+    bool is_flexible = member->type->kind == TY_ARRAY && member->type->is_incomplete;
+    return is_flexible ? type_array(s->f->in, member->type->base, 0, false) : member->type;
 }
 
 static bool is_aggregate(const type *t)

@@ -13,7 +13,8 @@ static const type *step_into(parser *p, const type *t, bool is_first, uint64_t *
         expect_close(p, TOK_RBRACKET, at);
         if (p->is_panicking || !check_const_int(p->f, e, &index, "index in offsetof"))
             return type_scalar(TY_POISON);
-        bool fits = t->kind == TY_ARRAY && index >= 0 && (uint64_t)index <= t->len;
+        bool fits =
+            t->kind == TY_ARRAY && index >= 0 && ((uint64_t)index <= t->len || t->is_incomplete);
         *offset += fits ? (uint64_t)index * type_size(t->base) : 0;
         if (fits || t->kind == TY_POISON)
             return fits ? t->base : t;

@@ -34,6 +34,13 @@ static bool element_is_ok(parser *p, const type *t, span at)
         return true;
     if (check_map_object(p->f, t, at, "an element of an array"))
         return false;
+    if (type_flexible(t)) {
+        diag *d = diag_raise(p->f->diags, K1027, at, "an array of '%s' is not possible",
+                             type_text(p->f->in, t));
+        diag_label(d, at, "its elements would have several lengths");
+        diag_label(d, type_flexible(t)->at, "the array without a length");
+        return false;
+    }
     if (type_size(t) % type_align(t)) { // a typedef with an alignment of its own
         diag *d = diag_raise(p->f->diags, K1040, at, "an array of '%s' is not possible",
                              type_text(p->f->in, t));
@@ -90,6 +97,8 @@ static bool eval_bound(parser *p, ast_expr *e, bool may_vary, uint64_t *len)
     diag *d = diag_raise(p->f->diags, K1041, e->at, "an array of %lld elements is not possible",
                          (long long)value.integer);
     diag_label(d, e->at, "at least one is needed");
+    if (!is_negative)
+        diag_note(d, "at the end of a struct C writes '[]' for an array of any length");
     return false;
 }
 

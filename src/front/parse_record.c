@@ -104,12 +104,16 @@ static bool member_type_is_ok(parser *p, const declarator *d)
         diag_note(e, "write a pointer to a function: (*name)(…)");
         return false;
     }
-    if (t->kind == TY_ARRAY && t->is_incomplete) {
-        diag *e = diag_raise(p->f->diags, K1027, d->at, "flexible array members are not supported");
-        diag_label(e, d->at, "an array without a length");
-        diag_note(e, "keep a pointer instead, or give the array its largest length");
+    if (type_flexible(t)) {
+        diag *e = diag_raise(p->f->diags, K1027, d->at,
+                             "a struct with a flexible array cannot be a member");
+        diag_label(e, d->at, "nobody knows where it ends");
+        diag_label(e, type_flexible(t)->at, "the array without a length");
+        diag_note(e, "keep a pointer to it");
         return false;
     }
+    if (t->kind == TY_ARRAY && t->is_incomplete) // see check_flexible
+        return true;
     if (check_map_object(p->f, t, d->at, "a member"))
         return false;
     if (t->kind != TY_VOID && !type_is_incomplete(t))
@@ -183,6 +187,26 @@ static void parse_member_line(parser *p, members *m)
     expect_semi(p, "the member");
 }
 
+// An array without a length is the last of a struct's members, and not the only one.
+static void check_flexible(parser *p, members *m, const type *record)
+{
+    for (uint32_t i = 0; i < m->list.len; i++) {
+        const field *f = &m->list.at[i];
+        if (f->type->kind != TY_ARRAY || !f->type->is_incomplete)
+            continue;
+        bool is_last = i + 1 == m->list.len, is_union = record->kind == TY_UNION;
+        if (is_last && !is_union && m->named > 1)
+            return;
+        diag *d = diag_raise(p->f->diags, K1027, f->at, "'%s' has no length", f->name);
+        diag_label(d, f->at, "%s",
+                   is_union   ? "a union has no member of that kind"
+                   : !is_last ? "only the last member of a struct may leave it out"
+                              : "a struct needs another member before such an array");
+        m->is_broken = true;
+        return;
+    }
+}
+
 static void parse_members(parser *p, type *record, uint32_t align)
 {
     span open = here(p);
@@ -211,6 +235,7 @@ static void parse_members(parser *p, type *record, uint32_t align)
         diag_note(d, "C gives an empty one no size; the host's compilers do not agree on it");
         m.is_broken = true;
     }
+    check_flexible(p, &m, record);
     record->is_broken = m.is_broken;
     if (!type_complete(record, m.list.at, m.list.len, align) && !m.is_broken)
         diag_raise(p->f->diags, K1041, record->at, "this type is larger than 1 TiB");

@@ -229,6 +229,13 @@ static void choose_units(type *record, uint32_t first, uint32_t last, uint64_t l
         choose_unit(&record->fields.at[i], record->fields.at[i].offset, lo, hi);
 }
 
+const field *type_flexible(const type *t)
+{
+    const type *def = type_def(t);
+    const field *last = type_is_record(t) && def->fields.len ? &vec_last(&def->fields) : NULL;
+    return last && last->type->kind == TY_ARRAY && last->type->is_incomplete ? last : NULL;
+}
+
 bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align)
 {
     layout a = {.align = min_align ? min_align : 1, .is_union = record->kind == TY_UNION};
@@ -237,7 +244,8 @@ bool type_complete(type *record, const field *fields, uint32_t count, uint32_t m
     uint64_t run_lo = 0; // its first byte
     for (uint32_t i = 0; i < count; i++) {
         field f = fields[i];
-        if (type_is_incomplete(f.type))
+        bool is_flexible = f.type->kind == TY_ARRAY && i + 1 == count && !a.is_union;
+        if (type_is_incomplete(f.type) && !is_flexible)
             return false;
         nesting = one_deeper(f.type) > nesting ? one_deeper(f.type) : nesting;
         if (f.bits > 0) {

@@ -80,6 +80,9 @@ type *type_record(arena *a, type_kind struct_or_union, const char *tag, span at)
 // incomplete or the size overflows. Unnamed bit-fields only take their place.
 bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align);
 
+// The array without a length at a struct's end, or NULL: it takes no room in the struct.
+const field *type_flexible(const type *t);
+
 bool type_same(const type *a, const type *b, bool ignore_quals);
 // The type that two declarations of one object give it together: an array may leave its bound to
 // the other one. NULL when they disagree.

@@ -104,3 +104,35 @@ kernel void other_names(const f64 *in, f64 *out)
                       (__builtin_signbit(x) ? 64 : 0) +
                       (__builtin_isnan(__builtin_nan("")) ? 8 : 0);
 }
+
+// --- arrays without a length
+typedef struct packet {
+    u16 count;
+    u32 kind;
+    struct {
+        i16 a;
+        u8 b;
+    } part[];
+} packet;
+
+static i32 sum_of(const packet *p)
+{
+    i32 sum = (i32)sizeof *p + (i32) __builtin_offsetof(packet, part[3].b);
+    for (u32 i = 0; i < p->count; i++)
+        sum += p->part[i].a * p->part[i].b;
+    return sum;
+}
+
+//! run flexible block=32 (u32[128]:rand, i32[64])
+kernel void flexible(const u32 *words, i32 *out)
+{
+    u32 own[16], t = thread_x();
+    packet *p = (packet *)own, head = {5, t};
+    for (u32 i = 0; i < 16; i++)
+        own[i] = words[(t + i) & 127];
+    *p = head;
+    p->part[4].b = (u8)t;
+    const packet *far = (const packet *)&words[4 * t];
+    out[2 * t] = sum_of(p) + (i32)p->kind;
+    out[2 * t + 1] = far->part[t & 1].a + far->part[0].b;
+}
