@@ -34,6 +34,7 @@ typedef enum expr_kind {
     E_COMPOUND,    // (cast_type){init}: a is the E_INIT_LIST
     E_INIT_LIST,   // items before checking; inits after
     E_GENERIC,     // _Generic: replaced by the chosen expression when checked
+    E_STMT,        // the statements of GNU's ({ … }), without a value: what gives one stands behind a comma
     E_KIND_COUNT
 } expr_kind;
 
@@ -97,6 +98,7 @@ struct ast_expr {
     const field *bits;    // E_MEMBER after checking: the bit-field, or NULL
     vec(ast_expr *) args; // E_CALL
     ast_decl *callee_decl;
+    ast_stmt *block; // E_STMT
     const struct builtin *builtin;
     const type *builtin_type; // the T it was resolved with, or NULL
     vec(init_item) items;

@@ -17,6 +17,7 @@ static const char *const expr_names[E_KIND_COUNT] = {
     [E_INDEX] = "index",       [E_MEMBER] = "member",  [E_CAST] = "cast",
     [E_CONVERT] = "convert",   [E_SIZEOF] = "sizeof",  [E_ALIGNOF] = "alignof",
     [E_COMPOUND] = "compound", [E_INIT_LIST] = "init", [E_GENERIC] = "generic",
+    [E_STMT] = "statements",
 };
 
 static const char *const convert_names[] = {
@@ -116,9 +117,12 @@ static void put_detail(printer *p, const ast_expr *e)
     case E_COMPOUND:
     case E_INIT_LIST:
     case E_GENERIC:
+    case E_STMT:
     case E_KIND_COUNT: break;
     }
 }
+
+static void print_stmt(printer *p, const ast_stmt *s, int level);
 
 static void print_expr(printer *p, const ast_expr *e, int level)
 {
@@ -134,6 +138,8 @@ static void print_expr(printer *p, const ast_expr *e, int level)
         print_expr(p, e->a, level + 1);
     print_expr(p, e->b, level + 1);
     print_expr(p, e->c, level + 1);
+    if (e->kind == E_STMT)
+        print_stmt(p, e->block, level + 1);
     for (uint32_t i = 0; i < e->args.len; i++)
         print_expr(p, e->args.at[i], level + 1);
     for (uint32_t i = 0; i < e->inits.len; i++) {

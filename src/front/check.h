@@ -102,6 +102,7 @@ void check_static_init(front *f, ast_decl *d, ast_expr *init, bool is_const);
 void check_per_thread(front *f, ast_decl *d, span use);
 
 // --- check_stmt.c
+void check_inner_block(front *f, const ast_expr *e); // the statements of an E_STMT
 // Does `s` hold a label of the switch around it?
 bool check_has_label(const ast_stmt *s);
 ast_stmt *check_unlabelled(ast_stmt *s); // what stands behind the labels before a statement

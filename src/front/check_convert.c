@@ -362,6 +362,7 @@ static bool collect_f64_literals(front *f, const ast_expr *e, diag *d, unsigned 
     case E_COMPOUND:
     case E_INIT_LIST:
     case E_GENERIC:
+    case E_STMT:
     case E_KIND_COUNT: break;
     }
     return false;

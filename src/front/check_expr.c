@@ -587,6 +587,7 @@ static ast_expr *dispatch(front *f, ast_expr *e)
         return check_poison(f, e);
     }
     case E_CONVERT:
+    case E_STMT:
     case E_KIND_COUNT: break;
     }
     bug("expression kind %d", e->kind);

@@ -10,7 +10,7 @@ bool check_has_effects(const ast_expr *e)
 {
     if (!e)
         return false;
-    if (e->kind == E_ASSIGN || e->kind == E_INCDEC)
+    if (e->kind == E_ASSIGN || e->kind == E_INCDEC || e->kind == E_STMT)
         return true;
     if (e->kind == E_CONVERT && e->convert == CONVERT_LOAD && (e->a->type->quals & QUAL_VOLATILE))
         return true;

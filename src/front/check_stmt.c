@@ -243,6 +243,18 @@ static bool completes(body *b, ast_stmt *s, flow *to)
     return true;
 }
 
+void check_inner_block(front *f, const ast_expr *e)
+{
+    body b = {.f = f, .func = f->current_func};
+    flow inside = {0};
+    uint32_t errors = f->diags->error_count;
+    if (completes(&b, e->block, &inside) || errors != f->diags->error_count)
+        return;
+    diag *d = diag_raise(f->diags, K1016, e->at, "this statement expression never ends");
+    diag_label(d, e->at, "nothing reaches its '})'");
+    diag_note(d, "what ends the thread is a statement of its own");
+}
+
 void check_body(front *f, ast_decl *func)
 {
     if (!func->body || func->type->kind != TY_FUNC)

@@ -20,6 +20,7 @@ typedef struct unset {
 } unset;
 
 static void walk(unset *u, const ast_expr *e);
+static void walk_stmt(unset *u, const ast_stmt *s);
 
 static int index_of(const unset *u, const ast_expr *e)
 {
@@ -128,6 +129,10 @@ static void walk(unset *u, const ast_expr *e)
         walk_choice(u, e);
         return;
     }
+    if (e->kind == E_STMT) {
+        walk_stmt(u, e->block);
+        return;
+    }
     bool is_logical = e->kind == E_BINARY && (e->op == TOK_ANDAND || e->op == TOK_OROR);
     walk(u, e->a);
     if (is_logical)
@@ -155,8 +160,6 @@ static void declare_vars(unset *u, const ast_stmt *s)
         u->mask |= 1ull << u->var_count++;
     }
 }
-
-static void walk_stmt(unset *u, const ast_stmt *s);
 
 static void walk_branches(unset *u, const ast_stmt *s)
 {

@@ -219,6 +219,7 @@ bool const_eval(front *f, const ast_expr *e, const_value *out)
     case E_COMPOUND:
     case E_INIT_LIST:
     case E_GENERIC:
+    case E_STMT:
     case E_KIND_COUNT: break;
     }
     return false;

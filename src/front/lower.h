@@ -144,6 +144,7 @@ ir_ref lower_nv_value(lower *l, const ast_expr *e);
 
 // --- lower_stmt.c
 void lower_stmt(lower *l, const ast_stmt *s);
+void lower_inner_block(lower *l, const ast_expr *e); // the statements of an E_STMT
 void lower_leave(lower *l, jump *to, const ir_ref *values, uint32_t count);
 void lower_enter(lower *l, ir_region_id region); // goes on at the region's end
 // Goes on after a control instruction in region `outer`; dead when nothing leaves it.

@@ -535,6 +535,7 @@ ir_ref lower_value(lower *l, const ast_expr *e)
     case E_BINARY: return binary(l, e);
     case E_ASSIGN: return assign(l, e);
     case E_COND: return conditional(l, e);
+    case E_STMT: lower_inner_block(l, e); return IR_NONE;
     case E_COMMA: lower_effect(l, e->a); return lower_value(l, e->b);
     case E_CALL: return any_call(l, e, &unused);
     case E_CAST:

@@ -120,10 +120,11 @@ static void lower_section(lower *l, const ast_stmt *s, place entry, uint32_t num
     lower_enter(l, ir_at(l->func, after.inst)->regions);
     for (; from < to && !l->is_dead; from++) {
         ast_stmt *item = check_unlabelled(s->body.at[from]);
-        l->needs_memory = item && item->kind == S_DECL; // it may be used in other sections
+        bool is_inner = l->needs_memory;                   // of a statement expression
+        l->needs_memory |= (item && item->kind == S_DECL); // it may be used in other sections
         if (item)
             lower_stmt(l, item);
-        l->needs_memory = false;
+        l->needs_memory = is_inner;
     }
     if (!l->is_dead)
         lower_leave(l, &after, NULL, 0);

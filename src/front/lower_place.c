@@ -223,6 +223,7 @@ place lower_place(lower *l, const ast_expr *e)
     case E_ALIGNOF:
     case E_INIT_LIST:
     case E_GENERIC:
+    case E_STMT:
     case E_KIND_COUNT: break;
     }
     bug("expression kind %d has no place in memory", e->kind);

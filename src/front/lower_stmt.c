@@ -352,3 +352,40 @@ void lower_stmt(lower *l, const ast_stmt *s)
     case S_GOTO: lower_goto(l, s); return;
     }
 }
+
+// May it end the thread's way, by `return` or by a loop that has no end?
+static bool may_end(const ast_stmt *s)
+{
+    for (; s; s = s->no) {
+        bool is_loop = s->kind == S_WHILE || s->kind == S_FOR || s->kind == S_DO;
+        bool is_endless = is_loop && (!s->expr || s->expr->is_const);
+        bool is_end = s->kind == S_EXPR && is_unreachable_call(s->expr);
+        if (s->kind == S_RETURN || is_endless || is_end || may_end(s->yes))
+            return true;
+        for (uint32_t i = 0; i < s->body.len; i++)
+            if (may_end(s->body.at[i]))
+                return true;
+    }
+    return false;
+}
+
+// The rest of the expression goes on where the statements end. Those that may not reach it stand in
+// a region of their own: by a condition that is known now no thread may.
+void lower_inner_block(lower *l, const ast_expr *e)
+{
+    if (!may_end(e->block)) {
+        lower_stmt(l, e->block);
+        return;
+    }
+    l->at.at = e->at;
+    jump end = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
+    ir_region_id outer = l->at.region;
+    bool needs_memory = l->needs_memory;
+    lower_enter(l, ir_at(l->func, end.inst)->regions);
+    l->needs_memory = true; // the value behind the statements may name their variables
+    lower_stmt(l, e->block);
+    l->needs_memory = needs_memory;
+    if (!l->is_dead)
+        lower_leave(l, &end, NULL, 0);
+    lower_resume(l, outer, true, e->at);
+}

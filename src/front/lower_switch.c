@@ -69,9 +69,10 @@ static void mark_groups(case_groups *groups)
 static void lower_group(lower *l, const case_group *g)
 {
     for (uint32_t i = 0; i < g->body.len; i++) {
-        l->needs_memory = g->body.at[i]->kind == S_DECL;
+        bool is_inner = l->needs_memory; // of a statement expression
+        l->needs_memory |= g->body.at[i]->kind == S_DECL;
         lower_stmt(l, g->body.at[i]);
-        l->needs_memory = false;
+        l->needs_memory = is_inner;
     }
 }
 
@@ -239,9 +240,10 @@ static void lower_plain(lower *l, const scattered *c, const ast_stmt *const *lis
     ir_region_id outer = l->at.region, first = ir_at(l->func, after.inst)->regions;
     lower_enter(l, first);
     for (uint32_t i = 0; i < count; i++) {
-        l->needs_memory = list[i]->kind == S_DECL;
+        bool is_inner = l->needs_memory; // of a statement expression
+        l->needs_memory |= list[i]->kind == S_DECL;
         lower_stmt(l, list[i]);
-        l->needs_memory = false;
+        l->needs_memory = is_inner;
     }
     if (!l->is_dead)
         lower_leave(l, &after, NULL, 0);

@@ -29,6 +29,8 @@ static bool children_escape(const ast_expr *e, const ast_decl *d)
         }
         return false;
     }
+    if (e->kind == E_STMT)
+        return lower_array_escapes(e->block, d);
     for (uint32_t i = 0; i < e->args.len; i++) {
         if (expr_escapes(e->args.at[i], d))
             return true;

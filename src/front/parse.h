@@ -79,6 +79,9 @@ typedef struct parser {
     uint32_t depth;
     uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
+    uint32_t inner;           // open statement expressions
+    scope *value_scope;       // of the innermost one …
+    ast_expr *value;          // … and its last expression, not yet checked
     vec(ast_label *) labels;  // of the function
 } parser;
 

@@ -265,18 +265,49 @@ static ast_expr *parse_generic(parser *p)
     return p->is_panicking ? poison_expr(p, e->at) : e;
 }
 
+// GNU's ({ statements; value; }): the statements, a comma, the value.
 static ast_expr *parse_statement_expr(parser *p)
 {
-    uint32_t open = p->at;
-    span at = here(p);
-    diag *d = parse_error(p, K1016, at, "a block cannot be an expression");
-    diag_label(d, at, "GNU's statement expressions are not part of Kiln's C");
-    diag_note(d, "make it a 'static' function: it is inlined, so it costs nothing");
-    p->is_panicking = false;
+    span open = here(p);
+    uint32_t first = p->at;
+    if (!p->f->current_func || !enter(p)) {
+        diag *d = parse_error(p, K1016, open, "a block cannot be an expression here");
+        diag_label(d, open, "statements stand in functions");
+        p->is_panicking = false;
+        step(p);
+        skip_to_close(p, first);
+        accept(p, TOK_RPAREN);
+        return poison_expr(p, span_join(open, previous(p)));
+    }
+    parser outer = *p;
     step(p);
-    skip_to_close(p, open);
-    accept(p, TOK_RPAREN);
-    return poison_expr(p, span_join(at, previous(p)));
+    p->inner++;
+    p->loops = p->switches = 0;
+    p->value = NULL;
+    p->scope = p->value_scope = scope_in(p->f, outer.scope);
+    ast_expr *e = new_expr(p, E_STMT, open), *value;
+    e->block = parse_block(p, false);
+    value = p->value;
+    p->scope = outer.scope;
+    p->inner = outer.inner;
+    p->loops = outer.loops;
+    p->switches = outer.switches;
+    p->value = outer.value;
+    p->value_scope = outer.value_scope;
+    leave(p);
+    expect_close(p, TOK_RPAREN, open);
+    e->at = span_join(open, previous(p));
+    e->type = type_scalar(TY_VOID);
+    e->is_checked = true;
+    if (!p->is_panicking)
+        check_inner_block(p->f, e);
+    if (!value)
+        return e;
+    ast_expr *comma = new_expr(p, E_COMMA, e->at);
+    comma->is_parenthesised = true;
+    comma->a = e;
+    comma->b = value;
+    return finish(p, comma);
 }
 
 static ast_expr *parse_parens(parser *p)

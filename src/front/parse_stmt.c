@@ -263,11 +263,25 @@ static ast_stmt *parse_default(parser *p)
 
 // --- jumps
 
+// What would lead out of a statement expression, or into it: it is lowered within an expression.
+static void leaves_inner(parser *p, const char *what)
+{
+    if (!p->inner)
+        return;
+    diag *d = diag_raise(p->f->diags, K1016, here(p), "%s in a statement expression", what);
+    diag_label(d, here(p), "control stays between '({' and '})'");
+    diag_note(d, "give the value to a variable, and decide behind the expression");
+}
+
 static ast_stmt *parse_jump(parser *p, stmt_kind k)
 {
     ast_stmt *s = new_stmt(p, k, here(p));
     bool is_break = k == S_BREAK;
-    if (!p->loops && !(is_break && p->switches)) {
+    bool is_open = p->loops || (is_break && p->switches);
+    if (!is_open && p->inner) {
+        leaves_inner(p, is_break ? "'break' out of a loop" : "'continue' of an outer loop");
+        s->kind = S_EMPTY;
+    } else if (!is_open) {
         diag *d = diag_raise(p->f->diags, K1021, s->at, "'%s' outside a loop",
                              is_break ? "break" : "continue");
         diag_label(d, s->at, "no loop is open here");
@@ -315,6 +329,7 @@ static ast_label *find_label(parser *p, const char *name)
 static ast_stmt *parse_goto(parser *p)
 {
     ast_stmt *s = new_stmt(p, S_GOTO, here(p));
+    leaves_inner(p, "'goto'");
     step(p);
     if (kind(p) != TOK_IDENT) {
         if (kind(p) == TOK_STAR) {
@@ -336,6 +351,7 @@ static ast_stmt *parse_goto(parser *p)
 static ast_stmt *parse_label(parser *p)
 {
     ast_stmt *s = new_stmt(p, S_LABEL, here(p));
+    leaves_inner(p, "a label");
     ast_label *label = s->label = find_label(p, tok(p)->name);
     if (label->at.lo) {
         diag *d = diag_raise(p->f->diags, K1012, s->at, "'%s' is a label already", label->name);
@@ -431,7 +447,13 @@ static ast_stmt *parse_expression_statement(parser *p)
 {
     ast_stmt *s = new_stmt(p, S_EXPR, here(p));
     ast_expr *e = parse_expr(p);
-    s->expr = can_check(p) ? check_discarded(p->f, e) : poison_expr(p, e->at);
+    bool is_last = kind(p) == TOK_SEMI && tok_ahead(p, 1)->kind == TOK_RBRACE;
+    if (is_last && p->inner && p->scope == p->value_scope && can_check(p)) {
+        p->value = e; // of the statement expression
+        s->kind = S_EMPTY;
+    } else {
+        s->expr = can_check(p) ? check_discarded(p->f, e) : poison_expr(p, e->at);
+    }
     s->at = e->at;
     expect_semi(p, "the expression");
     return s;

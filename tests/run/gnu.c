@@ -106,13 +106,14 @@ kernel void other_names(const f64 *in, f64 *out)
 }
 
 // --- arrays without a length
+typedef struct inner {
+    i16 a;
+    u8 b;
+} inner;
 typedef struct packet {
     u16 count;
     u32 kind;
-    struct {
-        i16 a;
-        u8 b;
-    } part[];
+    inner part[];
 } packet;
 
 static i32 sum_of(const packet *p)
@@ -135,4 +136,76 @@ kernel void flexible(const u32 *words, i32 *out)
     const packet *far = (const packet *)&words[4 * t];
     out[2 * t] = sum_of(p) + (i32)p->kind;
     out[2 * t + 1] = far->part[t & 1].a + far->part[0].b;
+}
+
+// --- statement expressions
+#pragma GCC diagnostic ignored "-Wpedantic"
+#define LARGER(a, b)                                                                               \
+    ({                                                                                             \
+        __typeof__(a) a_ = (a), b_ = (b);                                                          \
+        a_ > b_ ? a_ : b_;                                                                         \
+    })
+#define OR_LEAVE(x)                                                                                \
+    ({                                                                                             \
+        i32 x_ = (x);                                                                              \
+        if (x_ < 0)                                                                                \
+            return x_;                                                                             \
+        x_;                                                                                        \
+    })
+
+static i32 steps(i32 x, i32 n)
+{
+    i32 sum = 0;
+    for (i32 i = 0; i < n; i++) {
+        sum += OR_LEAVE(x - i) & 7;
+        sum ^= OR_LEAVE((sum & 31) - 1);
+        i32 known = ({
+            switch (sum & 3) {
+            case 0: sum += 5; break;
+            default: sum++;
+            }
+            i32 twice = sum * 2;
+            if (sizeof sum != 4)
+                return 1;
+            twice;
+        });
+        sum += known & 3;
+    }
+    return sum;
+}
+
+static i32 always(i32 x)
+{
+    i32 y = x > 0 ? ({
+        i32 z = x + 3;
+        if (sizeof x == 4)
+            return z;
+        z;
+    })
+                  : 7;
+    return y + 100;
+}
+
+//! run inner_blocks block=64 (i32[64]:rand, i64[64])
+kernel void inner_blocks(const i32 *in, i64 *out)
+{
+    i32 i = (i32)thread_x(), x = in[i] >> 20, own[4] = {x, x + 1, x + 2, x + 3};
+    i64 sum = LARGER(x++, LARGER(own[1], own[2] - 7)) + x;
+    sum = sum * 31 + steps(x & 15, i & 15) + always(x);
+    inner part = ({
+        inner made = {(i16)x, (u8)i};
+        while (made.b > 20)
+            made.b = (u8)(made.b - LARGER(7, i & 7));
+        made;
+    });
+    bool is_odd = x > 0 && ({
+                      i32 n = 0;
+                      for (i32 k = 0; k < (i & 7); k++) {
+                          if (k == 5)
+                              break;
+                          n += own[k & 3];
+                      }
+                      n & 1;
+                  });
+    out[i] = sum * 8 + part.a + part.b + is_odd;
 }
