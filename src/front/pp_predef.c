@@ -241,7 +241,7 @@ static const predef rows[] = {
     {"bool", " _Bool", HAS(STDBOOL), 0},
     {"compl", " ~", HDR_ISO646, 0},
     {"complex", " _Complex", HDR_COMPLEX, 0},
-    {"dynamic_shared", "(T, name) shared T name[]", HDR_KERNEL, 0},
+    {"dynamic_shared", "(T, name) __kiln_shared T name[]", HDR_KERNEL, 0},
     {"false", " 0", HAS(STDBOOL), 0},
     {"not", " !", HDR_ISO646, 0},
     {"not_eq", " !=", HDR_ISO646, 0},

@@ -147,14 +147,14 @@ static ir_ref base_pointer(guard *g, ir_cursor *c, base b)
 // generic, and an address within the space of locals or of shared memory is another number.
 static ir_ref distance(guard *g, ir_cursor *c, ir_ref pointer, ir_ref start)
 {
-    ir_ref ends[2] = {pointer, start};
+    ir_ref ends[2] = {start, pointer};
     bool same_space = ir_type_of(g->f, pointer) == ir_type_of(g->f, start);
     for (uint32_t k = 0; k < COUNT(ends); k++) {
         if (!same_space && ir_type_of(g->f, ends[k]) != IR_PTR_GEN)
             ends[k] = ir_convert(c, IR_PTRCAST, IR_PTR_GEN, ends[k]);
         ends[k] = ir_convert(c, IR_PTRTOINT, IR_I64, ends[k]);
     }
-    return ir_bin(c, IR_SUB, IR_I64, ends[0], ends[1]);
+    return ir_bin(c, IR_SUB, IR_I64, ends[1], ends[0]);
 }
 
 // The distance from the start of the array, as an i64; *constant gets what is known of it, and 0

@@ -81,3 +81,21 @@ __global__ void pieces(const f32 *in, f32 *out, f64 *wide)
     wide[i] =
         __dadd_rn(d.x, __dmul_rn(d.y, d.w / (d.w != 0 ? d.w : 1))) + d.w - (d.w != 0 ? 0 : d.x);
 }
+
+static void room_oracle(const i32 *x, f64 *out)
+{
+    for (u32 i = 0; i < 50; i++)
+        out[i] = (f64)x[49 - i] * 0.5 + (f64)(u8)x[i];
+}
+// Dynamic shared memory has Kiln's name here, too: two arrays of it, one behind the other.
+//! run room block=50 shared=450 oracle=room_oracle (i32[50]:bits, f64[50])
+__global__ void room(const i32 *x, f64 *out)
+{
+    dynamic_shared(f64, halves);
+    u8 *low = (u8 *)(halves + 50);
+    u32 t = threadIdx.x;
+    halves[t] = (f64)x[t] * 0.5;
+    low[t] = (u8)x[t];
+    __syncthreads();
+    out[t] = halves[49 - t] + (f64)low[t];
+}
