@@ -17,10 +17,11 @@ enum {
     SMALL = 512,   // instructions that may result without being asked
     FEW_TRIPS = 8, // rounds that may result in more:
     FEW = 2048,
-    TILE = 4096,         // the same when the loop indexes a local array by its counter
-    RAW = 16384,         // before folding
-    ASKED = 262144,      // when asked for
-    MOST_TRIPS = 1 << 16 // rounds worth counting
+    TILE = 4096,             // the same when the loop indexes a local array by its counter
+    RAW = 16384,             // before folding
+    ASKED = 262144,          // when asked for
+    MOST_TRIPS = 1 << 16,    // rounds worth counting
+    MOST_IN_REGISTERS = 4096 // bytes of a local array
 };
 
 typedef struct unroller {
@@ -58,6 +59,12 @@ static void add_copies(unroller *u, ir_inst_id id, uint32_t count)
 
 enum { KNOWN = 1, COUNTED = 2, LOCAL = 4 }; // constant then; depends on the counter; local pointer
 
+// An array too large for registers gains nothing from constant indices.
+static uint8_t local_mark(const ir_func *f, const ir_inst *i)
+{
+    return f->locals.at[i->aux].size <= MOST_IN_REGISTERS ? LOCAL | KNOWN : KNOWN;
+}
+
 typedef struct weight {
     uint32_t folded;
     bool indexes_local;
@@ -86,7 +93,7 @@ static void weigh(unroller *u, ir_region_id region, weight *w)
         bool is_free = (ir_op_effect(i->op) == IR_FX_PURE && all) || i->op == IR_LOCAL ||
                        (is_memory && (pointer & LOCAL) && (pointer & KNOWN)) ||
                        ir_is_terminator(i->op);
-        uint8_t local = i->op == IR_LOCAL                           ? LOCAL | KNOWN
+        uint8_t local = i->op == IR_LOCAL                           ? local_mark(f, i)
                         : i->op == IR_PTRADD || i->op == IR_PTRCAST ? pointer & LOCAL
                                                                     : 0;
         w->folded += is_free ? 0 : 1 + copies_of(u, id);
@@ -126,7 +133,7 @@ static void mark_locals(unroller *u)
     for (uint32_t id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
         if (i->op == IR_LOCAL)
-            u->marks[i->result] = LOCAL | KNOWN;
+            u->marks[i->result] = local_mark(f, i);
         if (i->op == IR_PTRADD || i->op == IR_PTRCAST)
             u->marks[i->result] = mark_of(u, ir_operand(f, i, 0)) & LOCAL;
     }
