@@ -167,8 +167,10 @@ macro *pp_define_text(pp *p, const char *name, const char *body)
 static bool may_replace(const pp *p, const macro *old)
 {
     const source_file *from = source_file_at(p->f->sources, old->at.lo);
-    bool is_builtin = p->file->file->is_builtin;
-    return old->is_predefined || (from && from->is_builtin != is_builtin);
+    const source_file *by = p->file->file;
+    str path = str_of(by->path);
+    bool is_of_c = by->is_builtin && str_starts(path, "<") && !str_starts(path, "<kiln/");
+    return old->is_predefined || (from && from->is_builtin ? !by->is_builtin : is_of_c);
 }
 
 void pp_define(pp *p, lexer *l, span directive)
@@ -192,10 +194,10 @@ void pp_define(pp *p, lexer *l, span directive)
     if (!m)
         return;
     if (old && !may_replace(p, old) && !same_body(old, m)) {
-        diag *d = diag_raise(p->f->diags, p->is_lax ? K0051 : K0034, m->at,
+        bool is_lax = p->is_lax && !p->file->file->is_builtin;
+        diag *d = diag_raise(p->f->diags, is_lax ? K0051 : K0034, m->at,
                              "'%s' is defined again, differently", m->name);
-        diag_label(d, m->at, "this %s the first definition",
-                   p->is_lax ? "replaces" : "would replace");
+        diag_label(d, m->at, "this %s the first definition", is_lax ? "replaces" : "would replace");
         diag_label(d, old->at, "first defined here");
         diag_note(d, "write #undef %s before it when that is what you want", m->name);
     }

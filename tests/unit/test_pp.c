@@ -435,7 +435,9 @@ TEST(pp_reports_bad_definitions)
     expect_codes("#define f x 1\n#define f x 2", "K0034");
     expect_codes("#define f x 1\n#define f x 1 2", "K0034");
     expect_codes("#include <kiln/cuda.h>\n#define warpSize 32u", ""); // a header's gives way
-    expect_codes("#include <kiln/cuda.h>\n#define warpSize 32u\n#define warpSize 64", "K0034");
+    expect_codes("#include <kiln/cuda.h>\n#define warpSize 32u\n#define warpSize 64", "K0051");
+    expect_codes("#pragma kiln conversions(c)\n#define A 1\n#define A 2", "K0051");
+    expect_codes("#define RAND_MAX 5\n#include <stdlib.h>", ""); // C's headers take theirs
     expect_codes("#define warpSize 32u\n#include <kiln/cuda.h>", "K0034");
     expect_codes("#define f(a) #b\n#define g(a) # \n#define h #b", "K0037 K0037");
     expect_codes("#define f(a) a##\n#define g ## a", "K0038 K0038");
