@@ -34,6 +34,19 @@ static bool no_memory(interp_error *e, const interp_program *p, uint64_t bytes)
     return false;
 }
 
+// More than any device gives a thread, whatever memory the host has.
+static bool too_many_locals(interp_error *e, const interp_program *p)
+{
+    *e = (interp_error){.code = K6004, .file = ""};
+    snprintf(
+        e->text, sizeof e->text,
+        "kernel '%s': %llu bytes of locals in every thread, of which the interpreter takes at "
+        "most %llu: every inlined call adds those of its function, and only the optimiser lets "
+        "them share their place",
+        p->name, (unsigned long long)p->own_local_bytes, (unsigned long long)local_limit);
+    return false;
+}
+
 static uint64_t round_up(uint64_t v)
 {
     return (v + 63) & ~(uint64_t)63;
@@ -64,8 +77,9 @@ static bool runner_init(runner *r, grid *g, interp_error *error)
     uint64_t states = round_up(warps * sizeof(warp));
     uint64_t total =
         warps * (regs + locals + frames) + states + table + round_up(r->shared_size) + 64;
-    bool is_sane = p->own_local_bytes <= local_limit && p->local_bytes <= stack_limit &&
-                   p->shared_bytes <= shared_limit;
+    if (p->own_local_bytes > local_limit)
+        return too_many_locals(error, p);
+    bool is_sane = p->local_bytes <= stack_limit && p->shared_bytes <= shared_limit;
     uint8_t *at = is_sane ? calloc(1, (size_t)total) : NULL;
     if (!at)
         return no_memory(error, p, total);
