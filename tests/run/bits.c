@@ -131,3 +131,15 @@ kernel void log2_floor(const u32 *a, u32 *out)
 {
     out[thread_x()] = leading_zeros(a[thread_x()]);
 }
+
+// A NOT of 64 bits, shifted and added: one instruction for each half, with a NOT for both.
+//! run shifted_nots block=64 (u64[64]:bits, u64[64]:edge, u64[256])
+kernel void shifted_nots(const u64 *a, const u64 *b, u64 *out)
+{
+    u32 n = thread_x();
+    u64 x = a[n], y = b[n], *o = out + 4 * n;
+    o[0] = (~x << 9) + y;
+    o[1] = (~y << 31) + x;
+    o[2] = ((u64)~(i64)(i32)x << 3) + y;
+    o[3] = ((0 - x) << 17) + y;
+}

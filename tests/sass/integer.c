@@ -117,8 +117,8 @@ static void lea(sass_lane *l, const sass_inst *i)
         return;
     }
     sass_operand plain = *s.source[0];
-    plain.is_negative = false;
-    bool is_difference = s.source[0]->is_negative;
+    plain.is_negative = plain.is_inverted = false;
+    bool is_difference = s.source[0]->is_negative, is_inverted = s.source[0]->is_inverted;
     if (is_difference && is_high) {
         sass_fail(l->warp, i, "the upper half of a difference that is not known");
         return;
@@ -130,7 +130,9 @@ static void lea(sass_lane *l, const sass_inst *i)
         wide |= (uint64_t)sass_i32(l, s.source[2]) << 32;
     else if (is_high)
         wide = (uint64_t)(int64_t)(int32_t)low;
-    uint32_t shifted = is_high ? (uint32_t)(wide << count >> 32) : low << count;
+    // ~ is the whole pair's, as - is of a sum with a carry.
+    wide = is_inverted ? ~wide : wide;
+    uint32_t shifted = is_high ? (uint32_t)(wide << count >> 32) : (uint32_t)wide << count;
     uint64_t sum = summand(l, s.source[1]);
     sum += is_difference ? (uint64_t)(uint32_t)~shifted + 1 : shifted;
     for (uint32_t n = 0; n < s.ins; n++)
