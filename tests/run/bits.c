@@ -143,3 +143,14 @@ kernel void shifted_nots(const u64 *a, const u64 *b, u64 *out)
     o[2] = ((u64)~(i64)(i32)x << 3) + y;
     o[3] = ((0 - x) << 17) + y;
 }
+
+// A divisor that the assembler finds to be a constant without a lower half, which it then writes as
+// its upper one.
+//! run upper_divisor block=64 (u64[64]:bits, u64[128])
+kernel void upper_divisor(const u64 *a, u64 *out)
+{
+    u32 n = thread_x();
+    u64 x = a[n], divisor = shuffle((u64)60 << 42, 3);
+    out[n] = 65535 / divisor;
+    out[n + 64] = x & 1 ? x / divisor : x % divisor;
+}

@@ -266,6 +266,8 @@ static void i2f(sass_lane *l, const sass_inst *i)
     const sass_operand *o = i->operands;
     bool is_wide = sass_has(i, SASS_S64) || sass_has(i, SASS_U64);
     uint64_t x = is_wide ? sass_i64(l, o + 1) : sass_i32(l, o + 1);
+    if (is_wide && o[1].kind == SASS_NUMBER) // the upper half
+        x <<= 32;
     bool is_unsigned = sass_has(i, SASS_U64) || sass_has(i, SASS_U32) || sass_has(i, SASS_U16) ||
                        sass_has(i, SASS_U8);
     if (sass_has(i, SASS_U16) || sass_has(i, SASS_S16))
