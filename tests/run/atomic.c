@@ -167,3 +167,26 @@ kernel block(128) void shared_max(const i32 *a, i32 *out)
     if (thread_x() == 0)
         out[0] = best;
 }
+
+// A loop around a swap, through a pointer that may be anywhere.
+noinline static void xor_anywhere(u64 *p, u64 x)
+{
+    u64 seen = *p, before;
+    do {
+        before = seen;
+        seen = atomic_cas(p, before, before ^ x);
+    } while (seen != before);
+}
+//! run xored_anywhere block=64 (u64[64]:bits, u64[2])
+kernel void xored_anywhere(const u64 *a, u64 *out)
+{
+    shared u64 near[1];
+    u32 n = thread_x();
+    if (n == 0)
+        near[0] = 5;
+    barrier();
+    xor_anywhere(n % 3 ? out : near, a[n]);
+    barrier();
+    if (n == 0)
+        out[1] = near[0];
+}

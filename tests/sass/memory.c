@@ -183,6 +183,8 @@ static void atom(sass_lane *l, const sass_inst *i)
     memcpy(to, &now, bytes);
     if (sass_has(i, SASS_CAST)) // tells whether it was so
         old = old == value[0];
+    if (at > 1 && o[-2].kind == SASS_PRED) // generic: no loop with a lock is needed
+        sass_set_p(l, o - 2, true);
     if (!at || o[-1].kind == SASS_PRED)
         return;
     if (bytes == 8)
