@@ -41,9 +41,9 @@ bool check_fits(front *f, const ast_expr *e, const type *to);
 uint64_t check_wrap_int(const type *t, uint64_t value); // truncates and extends to t's width
 unsigned check_bits(const type *t);                     // of an integer type; bool is 1
 bool check_pointee_same(const type *a, const type *b);
-bool check_pointee_fits(const front *f, const type *a, const type *b);  // but for qualifiers
-const char *check_range_text(front *f, const type *t);  // "u8 holds 0 to 255"
-unsigned check_deep_quals(const type *t);               // looks through arrays
+bool check_pointee_fits(const front *f, const type *a, const type *b); // but for qualifiers
+const char *check_range_text(front *f, const type *t);                 // "u8 holds 0 to 255"
+unsigned check_deep_quals(const type *t);                              // looks through arrays
 
 bool check_is_null(front *f, const ast_expr *e); // the constant 0
 
