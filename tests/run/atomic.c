@@ -171,7 +171,7 @@ kernel block(128) void shared_max(const i32 *a, i32 *out)
 // A loop around a swap, through a pointer that may be anywhere.
 noinline static void xor_anywhere(u64 *p, u64 x)
 {
-    u64 seen = *p, before;
+    u64 seen = 0, before;
     do {
         before = seen;
         seen = atomic_cas(p, before, before ^ x);
