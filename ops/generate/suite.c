@@ -90,7 +90,7 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
         case KILN_GENERATE_FILL: *to = c->alpha; break;
         case KILN_GENERATE_ARANGE: *to = c->alpha + c->beta * (double)n; break;
         case KILN_GENERATE_LINSPACE:
-            *to = count == 1 ? c->beta
+            *to = count == 1 ? c->alpha
                              : c->alpha + (c->beta - c->alpha) * (double)n / (double)(count - 1);
             break;
         case KILN_GENERATE_EYE: *to = j - i == k; break;
