@@ -209,8 +209,8 @@ static const struct special {
     {KILN_EW_ASINH, 0, {-0x1p31}, -22.18070977791825},
     {KILN_EW_ATANH, 0, {-0x1.fffffep-1}, -8.664339742098155},
     {KILN_EW_ATANH, 0, {0x1.fffffep-1}, 8.664339742098155},
-    {KILN_EW_ACOSH, 0, {0.5}, NAN},
-    {KILN_EW_ACOSH, 0, {-0x1p40}, NAN},
+    {KILN_EW_ACOSH, 0, {0.5}, (double)NAN},
+    {KILN_EW_ACOSH, 0, {-0x1p40}, (double)NAN},
     {KILN_EW_LOGADDEXP, 0, {-HUGE_VAL, -HUGE_VAL}, -HUGE_VAL},
     {KILN_EW_LOGADDEXP, 0, {-HUGE_VAL, 2}, 2},
     {KILN_EW_LOGADDEXP, 0, {HUGE_VAL, HUGE_VAL}, HUGE_VAL},
@@ -221,7 +221,7 @@ static const struct special {
     {KILN_EW_REMAINDER, 0, {-0x1p40, 3}, 2},
     {KILN_EW_REMAINDER, 0, {1, HUGE_VAL}, 1},
     {KILN_EW_REMAINDER, 0, {-1, HUGE_VAL}, HUGE_VAL},
-    {KILN_EW_REMAINDER, 0, {1, 0}, NAN},
+    {KILN_EW_REMAINDER, 0, {1, 0}, (double)NAN},
     {KILN_EW_FLOOR_DIVIDE, 0, {1, 0x1.99999ap-4}, 9}, // the quotient rounds to 10
     {KILN_EW_FLOOR_DIVIDE, 0, {-1, HUGE_VAL}, -1},
     {KILN_EW_FLOOR_DIVIDE, 0, {1, 0}, HUGE_VAL},
@@ -237,7 +237,7 @@ static const struct special {
     {KILN_EW_POW, 2, {0, 2}, 0},
     {KILN_EW_POW, 2, {0, 0}, 0},
     {KILN_EW_POW, 2, {0, -1}, -HUGE_VAL},
-    {KILN_EW_POW, 2, {-2, 2}, NAN},
+    {KILN_EW_POW, 2, {-2, 2}, (double)NAN},
     {KILN_EW_HYPOT, 1, {0, 0}, 0}, // as the norm of zeros (ops/reduce)
     {KILN_EW_HYPOT, 2, {0, 0}, 0},
     {KILN_EW_HYPOT, 2, {0, -3}, -1},
@@ -283,7 +283,7 @@ static int test_specials(kiln *k, int *passed)
         for (size_t t = 0; t < 4 && keeps_nan(n); t++) {
             double at[5];
             memcpy(at, rows[n].at, sizeof at);
-            at[0] = NAN;
+            at[0] = (double)NAN;
             bool is_right = isnan(value_on(k, types[t], n, 0, at));
             if (!is_right)
                 printf("elementwise: %s loses a NaN (%s)\n", rows[n].name,
