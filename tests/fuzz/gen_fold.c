@@ -280,10 +280,10 @@ static void escape(fold *x, char letter)
     switch (letter) {
     case 'T': gen_write(g, "%s", gen_type_name(t)); return;
     case 'W': gen_write(g, "%u", width); return;
-    case 'n': x->count = 1 + gen_below(g, width - 1); // fall through
+    case 'n': x->count = 1 + gen_below(g, width - 1), gen_write(g, "%u", x->count); return;
     case 'N': gen_write(g, "%u", x->count); return;
     case 'M': gen_write(g, "%u", width - x->count); return;
-    case 'k': constant(x, t); // fall through
+    case 'k': constant(x, t), gen_write(g, "%s", x->constant); return;
     case 'K': gen_write(g, "%s", x->constant); return;
     case 'C': constant(x, GT_F32), gen_write(g, "%s", x->constant); return;
     case 'm':
