@@ -1,6 +1,7 @@
 // Cases with sizes drawn at random, from those of a suite: every dimension gets another size (odd,
-// 1, 0, now and then a large one), type and layout are drawn from the case. The numbers come from
-// the seed alone, so that a failure can be seen again. Start at suite_test_random.
+// 1, 0, now and then a large one), type and layout are drawn from the case. One in eight has a
+// dimension so long that ops work on it in parts. The numbers come from the seed alone, so that a
+// failure can be seen again. Start at suite_test_random.
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,6 +10,10 @@
 enum {
     MOST_ELEMENTS = 20000, // of a tensor: the interpreter runs the case, too
     MOST_GRADIENTS = 100,  // elements of inputs with gradients: the reference runs twice for each
+    LONG = 32768,          // a long dimension has this many and up to five times as many
+    MOST_OF_LONG = 200000, // elements of a tensor with one
+    MOST_OPERATIONS = 20000000,
+    LONG_ONE_IN = 8,
     TRIES = 50
 };
 
@@ -56,8 +61,8 @@ static double largest_of(const op_suite *s, const op_case *c, kiln_type type, do
 }
 
 // A case of the suite with other sizes; false: none was found.
-static bool draw_case(const op_suite *s, uint64_t *state, op_case *out, kiln_type *type,
-                      uint32_t *layout)
+static bool draw_case(const op_suite *s, uint64_t *state, bool is_long, op_case *out,
+                      kiln_type *type, uint32_t *layout)
 {
     for (int attempt = 0; attempt < TRIES; attempt++) {
         const op_case *from = &s->cases[below(state, (uint32_t)s->case_count)];
@@ -65,13 +70,21 @@ static bool draw_case(const op_suite *s, uint64_t *state, op_case *out, kiln_typ
         *out = *from;
         for (uint32_t n = 0; n < out->rank; n++)
             if (below(state, 4))
-                out->sizes[n] = draw_size(state);
+                out->sizes[n] = is_long ? 1 + below(state, 4) : draw_size(state);
+        if (is_long && !out->rank)
+            continue;
+        if (is_long)
+            out->sizes[below(state, out->rank)] = LONG + below(state, 4 * LONG);
         bool is_any = from->tags & SUITE_TEST && (!s->is_possible || s->is_possible(out));
         if (!is_any)
             continue;
         *type = (kiln_type)__builtin_ctz(draw_bit(state, from->types));
-        *layout = draw_bit(state, from->layouts ? from->layouts : SUITE_DENSE);
-        if (largest_of(s, out, *type, &gradients) > MOST_ELEMENTS)
+        if (is_long && *type == KILN_F64)
+            continue; // the reference is f64, too, and no closer after so many sums
+        bool is_dense = !from->layouts || (is_long && below(state, 2)); // wide packs
+        *layout = is_dense ? SUITE_DENSE : draw_bit(state, from->layouts);
+        if (largest_of(s, out, *type, &gradients) > (is_long ? MOST_OF_LONG : MOST_ELEMENTS) ||
+            (s->operations && s->operations(out) > MOST_OPERATIONS))
             continue;
         if (gradients > MOST_GRADIENTS)
             out->tags &= ~(uint32_t)SUITE_GRADIENT;
@@ -104,7 +117,8 @@ void suite_test_random(kiln *k, kiln *oracle, const op_suite *s, int count, uint
         kiln_type type;
         uint32_t layout;
         int failed = counts->failed;
-        if (!draw_case(s, &state, &c, &type, &layout) || !is_taken(k, s, &c, type))
+        bool is_long = n % LONG_ONE_IN == LONG_ONE_IN - 1;
+        if (!draw_case(s, &state, is_long, &c, &type, &layout) || !is_taken(k, s, &c, type))
             continue;
         suite_test_one(k, oracle, s, &c, type, layout, counts);
         if (counts->failed > failed)
