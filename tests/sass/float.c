@@ -347,8 +347,8 @@ static void f2f(sass_lane *l, const sass_inst *i)
         volatile float f = (float)x;
         fesetround(FE_TONEAREST);
         out(l, i, f);
-    } else if (from == SASS_F32 && to == SASS_F64)
-        dout(l, i, in(l, i, 1));
+    } else if (from == SASS_F32 && to == SASS_F64) // a NaN keeps sign and bits, as on the host
+        sass_set64(l, o, sass_double_bits(in(l, i, 1)));
     else if (from == SASS_F32 && (to == SASS_F16 || to == SASS_BF16))
         sass_set(l, o, half_bits(in(l, i, 1), to == SASS_BF16, sass_has(i, SASS_RZ)));
     else if (from == SASS_F64 && to == SASS_F16)
