@@ -8,7 +8,7 @@
 
 enum {
     TURN = 4096,         // instructions of a warp until the next has its turn
-    OTHER_GROUP = 64,    // one choice of as many is for another group: locks are given back
+    SPIN = 1 << 16,      // branches of a group until another has its turn, where no YIELD says so
     MOST_STEPS = 1 << 26 // of a launch: it hangs
 };
 
@@ -103,23 +103,26 @@ static bool is_ready(const sass_warp *w, uint32_t n)
     return w->lanes[n].state == SASS_READY;
 }
 
-// The group that goes on: the one before until it branches, then the one that is furthest behind,
-// and now and then another. Lanes that parted stay apart until a barrier joins them, and between
-// branches no other group has the warp's registers: machine code relies on both. 0: all wait.
+// The group that goes on: the one before until its lanes part or wait, then the one that is
+// furthest behind, and after a YIELD any. Lanes that parted stay apart until a barrier joins them,
+// and where a group branches as one no other has the warp's registers in between: machine code
+// relies on both. 0: all wait.
 static uint32_t choose(sass_warp *w)
 {
     uint32_t mask = 0;
     if (w->group == UINT32_MAX) {
-        bool is_other = ++w->turn % OTHER_GROUP == 0;
         const sass_lane *best = NULL;
         for (uint32_t k = 0; k < SASS_LANES; k++) {
-            uint32_t n = is_other ? (k + w->turn / OTHER_GROUP) % SASS_LANES : k;
-            if (is_ready(w, n) && (!best || (!is_other && w->lanes[n].pc < best->pc)))
+            uint32_t n = w->yields ? (k + w->turn) % SASS_LANES : k;
+            if (is_ready(w, n) && (!best || (!w->yields && w->lanes[n].pc < best->pc)))
                 best = &w->lanes[n];
         }
         if (!best)
             return 0;
         w->group = best->group;
+        w->turn += w->yields;
+        w->yields = false;
+        w->branches = 0;
     }
     for (uint32_t n = 0; n < SASS_LANES; n++)
         if (is_ready(w, n) && w->lanes[n].group == w->group)
@@ -141,7 +144,17 @@ static void part(sass_warp *w, uint32_t mask)
                 left &= ~(1u << n);
             }
     }
-    w->group = UINT32_MAX;
+}
+
+// The lanes of a group have branched or waited: does it go on, maybe with those that it met?
+static void go_on(sass_warp *w, uint32_t mask)
+{
+    uint32_t number = w->lanes[__builtin_ctz(mask)].group;
+    w->yields |= ++w->branches == SPIN;
+    w->group = w->yields ? UINT32_MAX : number;
+    for (uint32_t n = 0; n < SASS_LANES; n++)
+        if (mask >> n & 1 && (!is_ready(w, n) || w->lanes[n].group != number))
+            w->group = UINT32_MAX;
 }
 
 static bool step(sass_warp *w)
@@ -175,6 +188,7 @@ static bool step(sass_warp *w)
         if (i->is_flow) {
             part(w, mask);
             release(w);
+            go_on(w, mask);
         }
     } else if (i->is_uniform && active)
         i->row->lane(&w->lanes[__builtin_ctz(active)], i);
@@ -249,7 +263,8 @@ static void start_lane(sass_block *b, uint32_t index)
     l->thread[2] = index / launch->threads[0] / launch->threads[1];
     l->state = index < b->thread_count ? SASS_READY : SASS_EXITED;
     l->pc = launch->entry;
-    l->group = w->group = w->groups = 0;
+    l->group = w->group = w->groups = w->branches = w->turn = 0;
+    w->yields = false;
     w->block = b;
     if (index < b->thread_count)
         w->alive |= 1u << l->index;

@@ -145,6 +145,12 @@ static void warpsync(sass_warp *w, uint32_t mask, const sass_inst *i)
 // Others may go on first
 static void yield(sass_warp *w, uint32_t mask, const sass_inst *i)
 {
+    (void)mask, (void)i;
+    w->yields = true;
+}
+
+static void end_collective(sass_warp *w, uint32_t mask, const sass_inst *i)
+{
     (void)w, (void)mask, (void)i;
 }
 
@@ -289,7 +295,7 @@ const sass_row sass_flow_rows[] = {
     {"BPT", NULL, trap, "TRAP"},
     {"BSYNC", NULL, bsync, ""},
     {"WARPSYNC", NULL, warpsync, "ALL COLLECTIVE"},
-    {"ENDCOLLECTIVE", NULL, yield, ""},
+    {"ENDCOLLECTIVE", NULL, end_collective, ""},
     {"YIELD", NULL, yield, ""},
     {"BAR", NULL, bar, "SYNC RED DEFER_BLOCKING POPC AND OR"},
     {0},
