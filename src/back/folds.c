@@ -13,25 +13,6 @@ static bool is_compared(const uint8_t *known, ir_ref r)
 
 // --- patterns
 
-bool folds_negation(const ir_func *f, const uint8_t *known, ir_ref r)
-{
-    ir_inst_id def = ir_def_of(f, r);
-    const ir_inst *i = ir_at(f, def);
-    ir_op op = def ? (ir_op)i->op : IR_NOP;
-    if (op == IR_DP4A_S || op == IR_DP4A_U || op == IR_PRMT || op == IR_FSHL)
-        return true;
-    if (op != IR_SUB && op != IR_MUL)
-        return op == IR_SELECT;
-    for (uint32_t k = 0; k < (op == IR_SUB ? 1u : 2u); k++) {
-        ir_ref o = ir_operand(f, i, k);
-        uint64_t bits;
-        bool is_constant = ir_const_bits(f, o, &bits);
-        if (is_constant ? (uint32_t)bits == (op == IR_SUB ? 0 : UINT32_MAX) : folds_near(known, o))
-            return true;
-    }
-    return false;
-}
-
 // All ones or nothing, from a comparison: in a branch it may turn out to be -1.
 static bool may_be_mask(const ir_func *f, ir_ref r)
 {
@@ -224,6 +205,7 @@ static uint32_t low_known(const ir_func *f, ir_ref r, uint32_t *budget)
     case IR_SEXT:
         known = low_known(f, a, budget);
         return known >= 8 * ir_type_size((ir_type)i->aux) ? 64 : known;
+    case IR_SHUFFLE:
     case IR_TRUNC: return low_known(f, a, budget);
     default: return 0;
     }
@@ -241,6 +223,38 @@ uint32_t folds_half_known(const ir_func *f, const ir_inst *i)
             return low_known(f, x, &budget) >= HALF ? k + 1 : 0;
     }
     return 0;
+}
+
+// A sum of numbers that the assembler alone finds to be known, as one with a shuffled constant.
+static bool is_sum_known_late(const ir_func *f, ir_ref r)
+{
+    enum { WIDTH = 32, VISITS = 64 };
+    uint32_t budget = VISITS;
+    ir_inst_id def = ir_def_of(f, r);
+    ir_op op = def ? (ir_op)ir_at(f, def)->op : IR_NOP;
+    return (op == IR_ADD || op == IR_SUB || op == IR_TRUNC) && low_known(f, r, &budget) >= WIDTH &&
+           budget;
+}
+
+bool folds_negation(const ir_func *f, const uint8_t *known, ir_ref r)
+{
+    ir_inst_id def = ir_def_of(f, r);
+    const ir_inst *i = ir_at(f, def);
+    ir_op op = def ? (ir_op)i->op : IR_NOP;
+    if (is_sum_known_late(f, r))
+        return true;
+    if (op == IR_DP4A_S || op == IR_DP4A_U || op == IR_PRMT || op == IR_FSHL)
+        return true;
+    if (op != IR_SUB && op != IR_MUL)
+        return op == IR_SELECT;
+    for (uint32_t k = 0; k < (op == IR_SUB ? 1u : 2u); k++) {
+        ir_ref o = ir_operand(f, i, k);
+        uint64_t bits;
+        bool is_constant = ir_const_bits(f, o, &bits);
+        if (is_constant ? (uint32_t)bits == (op == IR_SUB ? 0 : UINT32_MAX) : folds_near(known, o))
+            return true;
+    }
+    return false;
 }
 
 // Is it 0 or 1, and may the assembler find that out?

@@ -15,8 +15,8 @@ uint8_t *folds_find(const ir_func *f, arena *a); // per value
 // May a branch know it? The assembler finds (x & 1) and x to be the same where x is 0 or 1.
 bool folds_near(const uint8_t *known, ir_ref r);
 // A negation, or what the assembler may find to be one: 0 - x, x * -1, a - x or a * x where `a` is
-// compared with something, so that its value is known in a branch; and what may turn out to be a
-// copy of a negation.
+// compared with something, so that its value is known in a branch; what may turn out to be a copy
+// of a negation; and a sum of known numbers, which it writes as negations of others that it has.
 bool folds_negation(const ir_func *f, const uint8_t *known, ir_ref r);
 // An xor of two values, one of which may turn out to be -1 in a branch that knows the other.
 bool folds_xor(const ir_func *f, const uint8_t *known, const ir_inst *i);

@@ -380,3 +380,22 @@ kernel block(64) void half_pairs(const f32 *x, const f32 *y, const f16 *z, f32 *
     o[6] = f32(add2(sum, to_f16x2(b, 2.0f)).y);
     o[7] = f32(add2(to_bf16x2(a, 0.0f), to_bf16x2(b, 0.5f)).y);
 }
+
+// Sums with a shuffled constant, where the negation of the other summand is at hand: the signs were lost.
+//! run shuffled_sums grid=2 block=32 (u32[256]:bits, i64[512])
+kernel block(32) void shuffled_sums(const u32 *x, i64 *out)
+{
+    u32 n = global_x(), loaded = x[(n * 5 + 253) & 255];
+    u64 late = shuffle_up((u64)-4, 2);
+    out[n * 8 + 2] = max((i32)late - 5, 0);
+    out[n * 8 + 6] = loaded;
+}
+
+//! run shuffled_sums_narrow grid=2 block=32 (u32[256]:bits, i64[512])
+kernel block(32) void shuffled_sums_narrow(const u32 *x, i64 *out)
+{
+    u32 n = global_x(), loaded = x[(n * 5 + 253) & 255];
+    i32 late = shuffle_up(-4, 2);
+    out[n * 8 + 2] = max(late - 5, 0);
+    out[n * 8 + 6] = loaded;
+}
