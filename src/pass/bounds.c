@@ -84,8 +84,11 @@ static void find_base(guard *g, ir_ref pointer, base *out)
 static base base_of(guard *g, ir_ref pointer)
 {
     base b = {0};
+    arena_mark mark = arena_save(g->ctx->scratch);
+    g->seen = arena_array(g->ctx->scratch, uint8_t, g->f->values.len); // checks add values
     memset(g->seen, 0, g->f->values.len);
     find_base(g, pointer, &b);
+    arena_restore(g->ctx->scratch, mark);
     return b;
 }
 
@@ -368,17 +371,14 @@ bool pass_bounds(ir_func *f, pass_ctx *ctx)
     if (f->params.len)
         add_lengths(&g);
     uint32_t count = f->insts.len;
-    for (ir_inst_id id = 1; id < count; id++)
-        if (is_access(ir_at(f, id))) {
-            // New values appear as we go; pointers of accesses are older than all of them.
-            arena_mark mark = arena_save(ctx->scratch);
-            g.seen = arena_array(ctx->scratch, uint8_t, f->values.len);
-            if (ir_at(f, id)->op == IR_HOST)
-                check_call(&g, id);
-            else
-                check_access(&g, id);
-            arena_restore(ctx->scratch, mark);
-        }
+    for (ir_inst_id id = 1; id < count; id++) {
+        arena_mark mark = arena_save(ctx->scratch);
+        if (ir_at(f, id)->op == IR_HOST)
+            check_call(&g, id);
+        else if (is_access(ir_at(f, id)))
+            check_access(&g, id);
+        arena_restore(ctx->scratch, mark);
+    }
     drop_proven(&g);
     ir_compact(f, ctx->scratch);
     return g.changed;
