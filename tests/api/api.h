@@ -8,15 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int api_passed, api_failed;
+static int api_passed, api_failed; // counted by several threads in some tests
+
+static inline void api_count(int *counter)
+{
+    __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
 
 static inline void api_check(bool is_true, const char *what, int line)
 {
     if (is_true) {
-        api_passed++;
+        api_count(&api_passed);
         return;
     }
-    api_failed++;
+    api_count(&api_failed);
     printf("line %d: %s\n  last error: %s\n", line, what, kiln_last_error(NULL)->text);
 }
 #define CHECK(condition) api_check((condition), #condition, __LINE__)
@@ -27,10 +32,10 @@ static inline void api_expect(kiln_status got, kiln_status want, const char *cod
 {
     const kiln_error *e = kiln_last_error(NULL);
     if (got == want && strcmp(e->code, code) == 0 && strstr(e->text, words)) {
-        api_passed++;
+        api_count(&api_passed);
         return;
     }
-    api_failed++;
+    api_count(&api_failed);
     printf("line %d: expected %s %s \"%s\"\n  got %s %s \"%s\"\n", line, kiln_status_name(want),
            code, words, kiln_status_name(got), e->code, e->text);
 }
@@ -46,7 +51,7 @@ static inline kiln_module *api_compile(kiln *k, const char *source, int optimise
     kiln_module *m = NULL;
     if (kiln_compile(k, &desc, &m)) {
         printf("%s\n", kiln_last_error(k)->text);
-        api_failed++;
+        api_count(&api_failed);
     }
     return m;
 }
@@ -56,7 +61,7 @@ static inline kiln_kernel *api_kernel(kiln_module *m, const char *name)
     kiln_kernel *kernel = NULL;
     if (kiln_module_kernel(m, name, &kernel)) {
         printf("no kernel: %s\n", kiln_last_error(NULL)->text);
-        api_failed++;
+        api_count(&api_failed);
     }
     return kernel;
 }
