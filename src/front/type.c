@@ -242,6 +242,7 @@ bool type_complete(type *record, const field *fields, uint32_t count, uint32_t m
     uint16_t nesting = 0;
     uint32_t run = 0;    // first bit-field of the row that is open
     uint64_t run_lo = 0; // its first byte
+    record->fields.len = 0; // a definition that was refused has left some
     for (uint32_t i = 0; i < count; i++) {
         field f = fields[i];
         bool is_flexible = f.type->kind == TY_ARRAY && i + 1 == count && !a.is_union;

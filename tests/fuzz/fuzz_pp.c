@@ -10,8 +10,12 @@ static void check_token(const front *f, uint32_t i)
     const token *t = &f->tokens.at[i];
     must(t->kind < TOK_KIND_COUNT && t->kind != TOK_OTHER);
     must((t->kind == TOK_EOF) == (i + 1 == f->tokens.len));
-    must(t->at.lo <= t->at.hi);
-    must(!t->at.lo || source_file_at(f->sources, t->at.lo));
+    if (t->at.lo) { // strings that were joined may begin in a macro and end in a file
+        span at = source_spell(f->sources, t->at).at;
+        must(at.lo && at.lo <= at.hi && at.hi < SOURCE_MACRO);
+        must(((t->at.lo | t->at.hi) & SOURCE_MACRO) || t->at.lo <= t->at.hi);
+        must(source_file_at(f->sources, t->at.lo) != NULL);
+    }
     if (t->match) {
         const token *close = &f->tokens.at[t->match];
         must(t->match > i && t->match < f->tokens.len);
