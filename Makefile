@@ -129,7 +129,7 @@ help:
 	@echo 'make bench                compile-time and interpreter speed'
 	@echo 'make bench-cpu            the cpu device beside PoCL, OpenBLAS and the interpreter'
 	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'
-	@echo 'make fuzz [SECONDS=60] [SEED=1] [JSON=file]  libFuzzer on every reader, SECONDS each'
+	@echo 'make fuzz [SECONDS=60 | SAME=1] [SEED=1] [JSON=file]  libFuzzer on every reader, SECONDS each; SAME=1: the inputs that CI tries'
 	@echo 'make fuzz-diff [SECONDS=60] [SEED=1]  random kernels: gcc against the interpreter and own machine code, plain and optimised'
 	@echo 'make fuzz-campaign [COUNT=200000]  the same until bench/results/fuzz.json has so many; goes on where that ends (long)'
 	@echo 'make fuzz-simt, fuzz-csmith [COUNT=200] [SEED=1]  lanes against plain C; programs of Csmith against gcc'
@@ -230,10 +230,10 @@ bench: all $(T)/compile_speed
 SECONDS  ?= 60
 FUZZERS  := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz: deps
-	@$(MAKE) --no-print-directory FLAVOUR=fuzz fuzz-run SECONDS=$(SECONDS)
+	@$(MAKE) --no-print-directory FLAVOUR=fuzz fuzz-run SECONDS=$(SECONDS) SAME=$(SAME)
 $(T)/fuzz_%: tests/fuzz/fuzz_%.c $(CLI_READERS) $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -Wno-missing-prototypes -fsanitize=fuzzer $^ -o $@ $(LIBS)
 .PHONY: fuzz-run
 fuzz-run: $(FUZZERS:%=$(T)/fuzz_%)
-	@BUILD=$(BUILD) SECONDS=$(SECONDS) JSON='$(JSON)' sh tests/fuzz/run $(FUZZERS)
+	@BUILD=$(BUILD) SECONDS=$(SECONDS) SAME=$(SAME) JSON='$(JSON)' sh tests/fuzz/run $(FUZZERS)
