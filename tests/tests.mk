@@ -204,21 +204,26 @@ $(T)/gpu/ladder: ops/matmul/ladder/ladder.h ops/matmul/ladder/rungs.def
 $(T)/libfakecuda.so: tests/fake/libcuda.c tests/fake/handles.h tests/fake/modules.h tests/fake/machine.h tests/fake/settings.h src/dev/cuda/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
-# The same driver with a machine: NVIDIA's machine code played on the host. make sass-test, make sass-fuzz [SECONDS=60] [SEED=1] [FUZZ='--profile call']
+# The same driver, and the same OpenCL, with a machine: NVIDIA's machine code played on the host. make sass-test,
+# make sass-fuzz [SECONDS=60] [SEED=1] [FUZZ='--profile call --devices cuda,opencl:0']
 SASS_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O2 -g -Wall -Wextra -Wno-cast-function-type -ffp-contract=off -frounding-math -Isrc -Itests
+SASS_PLAYER = $(filter-out tests/sass/check.c tests/sass/machine.c tests/sass/opencl.c,$(wildcard tests/sass/*.c))
 $(T)/libsasscuda.so: $(wildcard tests/sass/*.[ch] tests/fake/*.h) tests/fake/libcuda.c src/dev/cuda/abi.h
 	@mkdir -p $(@D)
-	$(call Q,link)gcc $(SASS_FLAGS) -fPIC -shared tests/fake/libcuda.c $(filter-out tests/sass/check.c,$(wildcard tests/sass/*.c)) -o $@ -lm
+	$(call Q,link)gcc $(SASS_FLAGS) -fPIC -shared tests/fake/libcuda.c tests/sass/machine.c $(SASS_PLAYER) -o $@ -lm
+$(T)/sass/opencl/libOpenCL.so.1: $(wildcard tests/sass/*.[ch] tests/opencl/*.[ch]) src/dev/opencl/abi.h
+	@mkdir -p $(@D)
+	$(call Q,link)gcc $(SASS_FLAGS) -fPIC -shared -DSASS_PRELUDE='"$(abspath tests/sass/prelude.cl)"' tests/opencl/libopencl.c tests/sass/opencl.c $(SASS_PLAYER) -o $@ -lm -ldl -lpthread
 $(T)/sass/check: $(wildcard tests/sass/*.[ch])
 	@mkdir -p $(@D)
-	$(call Q,link)gcc $(SASS_FLAGS) $(filter-out tests/sass/machine.c,$(wildcard tests/sass/*.c)) -o $@ -lm
+	$(call Q,link)gcc $(SASS_FLAGS) tests/sass/check.c $(SASS_PLAYER) -o $@ -lm
 .PHONY: sass-build sass-test sass-fuzz
-sass-build: all $(T)/libsasscuda.so $(T)/sass/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff
+sass-build: all $(T)/libsasscuda.so $(T)/sass/opencl/libOpenCL.so.1 $(T)/sass/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff
 sass-test: sass-build
 	@sh tests/sass/run $(BUILD)
 sass-fuzz: sass-build
 	@KEEP='$(KEEP)' sh tests/sass/run $(BUILD) $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) $(FUZZ)
-test: $(T)/libsasscuda.so $(T)/sass/check
+test: $(T)/libsasscuda.so $(T)/sass/opencl/libOpenCL.so.1 $(T)/sass/check
 .PHONY: gpu-build gpu-test gpu-fuzz
 gpu-build: all $(GPU_PROGRAMS) $(T)/ops $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff matrix-build
 gpu-test: gpu-build
@@ -242,7 +247,7 @@ $(T)/theirs_check: tests/fake/theirs_check.c tests/api/api.h src/cli/bench.h src
 test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so $(T)/theirs_check $(T)/libfakecudnn.so $(T)/libfakecublas.so
 
 # --- OpenCL: an OpenCL library that runs nothing, and the corpus where a real one is found
-$(T)/libfakeopencl.so: tests/opencl/libopencl.c src/dev/opencl/abi.h
+$(T)/libfakeopencl.so: tests/opencl/libopencl.c tests/opencl/player.h src/dev/opencl/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -Wall -Wextra -fPIC -shared -Isrc $< -o $@
 $(T)/opencl/check: tests/opencl/check.c tests/api/api.h $(BUILD)/libkiln.a

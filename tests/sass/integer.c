@@ -93,15 +93,20 @@ static void imad(sass_lane *l, const sass_inst *i)
         sass_set(l, i->operands, (uint32_t)(sum >> 32));
 }
 
+// Products of four pairs of bytes, or of two halves with two bytes: .LO the lower ones, .HI the
+// upper.
 static void idp(sass_lane *l, const sass_inst *i)
 {
     const sass_operand *o = i->operands;
     uint32_t a = sass_i32(l, o + 1), b = sass_i32(l, o + 2), sum = sass_i32(l, o + 3);
-    bool is_signed[2] = {i->mod_order[1] == SASS_S8, i->mod_order[2] == SASS_S8};
-    for (uint32_t n = 0; n < 4; n++) {
-        int32_t x = (int32_t)(a >> 8 * n & 0xff), y = (int32_t)(b >> 8 * n & 0xff);
-        x = is_signed[0] ? (int8_t)x : x;
-        y = is_signed[1] ? (int8_t)y : y;
+    bool has_halves = sass_has(i, SASS_2A);
+    sass_mod types[2] = {i->mod_order[i->mod_count - 2], i->mod_order[i->mod_count - 1]};
+    b = has_halves && sass_has(i, SASS_HI) ? b >> 16 : b;
+    for (uint32_t n = 0; n < (has_halves ? 2u : 4u); n++) {
+        uint32_t half = a >> 16 * n & 0xffff, byte = a >> 8 * n & 0xff, factor = b >> 8 * n & 0xff;
+        int32_t x = has_halves ? (types[0] == SASS_S16 ? (int16_t)half : (int32_t)half)
+                               : (types[0] == SASS_S8 ? (int8_t)byte : (int32_t)byte);
+        int32_t y = types[1] == SASS_S8 ? (int8_t)factor : (int32_t)factor;
         sum += (uint32_t)(x * y);
     }
     sass_set(l, o, sum);
@@ -369,7 +374,7 @@ const sass_row sass_integer_rows[] = {
     {"IADD3", iadd3, NULL, "X"},
     {"VIADD", viadd, NULL, ""},
     {"IMAD", imad, NULL, "MOV U32 WIDE X HI IADD SHL"},
-    {"IDP", idp, NULL, "4A S8 U8"},
+    {"IDP", idp, NULL, "4A 2A LO HI S8 U8 S16 U16"},
     {"LEA", lea, NULL, "HI X SX32"},
     {"SHF", shf, NULL, "L R U32 S32 U64 S64 HI W"},
     {"LOP3", lop3, NULL, "LUT PAND"},

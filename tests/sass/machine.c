@@ -18,36 +18,6 @@ static sass_program *program_of(cu_module m)
     return m->program;
 }
 
-// Sizes and alignments of an entry's parameters, size | alignment << 16, ending with 0.
-static bool sizes_of_params(const char *text, const char *kernel, uint32_t *sizes, uint32_t room)
-{
-    char entry[200];
-    snprintf(entry, sizeof entry, ".entry %s", kernel);
-    const char *at = strstr(text, entry);
-    while (at && at[strlen(entry)] != '(' && at[strlen(entry)] != ' ')
-        at = strstr(at + 1, entry);
-    const char *end = at ? strchr(at, ')') : NULL;
-    uint32_t count = 0;
-    for (; end && (at = strstr(at, ".param ")) && at < end; at++) {
-        uint32_t alignment = 0, bytes = 0;
-        const char *type = at + 7, *limit = strpbrk(type, ",)");
-        while (*type == ' ')
-            type++;
-        if (sscanf(type, ".align %u", &alignment) == 1)
-            type = strchr(type + 1, '.');
-        bytes = (uint32_t)atoi(type + 2) / 8;
-        alignment = alignment ? alignment : bytes;
-        const char *array = strchr(type, '[');
-        if (array && array < limit)
-            bytes *= (uint32_t)atoi(array + 1);
-        if (count + 1 >= room)
-            return false;
-        sizes[count++] = bytes | alignment << 16;
-    }
-    sizes[count] = 0;
-    return end != NULL;
-}
-
 bool machine_run(cu_function f, const machine_launch *launch, void **params)
 {
     sass_program *p = program_of(f->module);
@@ -55,7 +25,7 @@ bool machine_run(cu_function f, const machine_launch *launch, void **params)
     char error[600] = "";
     if (!p)
         return false;
-    if (!sizes_of_params(f->module->text, f->name, sizes, 256)) {
+    if (!sass_param_sizes(f->module->text, f->name, sizes, 256)) {
         fprintf(stderr, "sass: the parameters of %s are not understood\n", f->name);
         return false;
     }

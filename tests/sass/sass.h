@@ -61,7 +61,7 @@ typedef struct sass_operand {
     M(SYNC) M(DEFER_BLOCKING) M(RED) M(ARV) M(SUM) M(PACK_AB) M(MMA) M(BF16_V2) M(4A) M(REL) \
     M(ABS) M(NOINC) M(NODEC) M(CLEAR) M(COLLECTIVE) M(DIV) M(TRAP) M(SC) M(IVALL) M(PF2) M(PF1) \
     M(BF) M(S) M(SH) M(RELU) M(U) M(RESULT) M(PAND) M(WEAK) M(PRIVATE) M(E5M2) M(E4M3) \
-    M(UNPACK_B) M(SATFINITE) M(PACK_AB_MERGE_C)
+    M(UNPACK_B) M(SATFINITE) M(PACK_AB_MERGE_C) M(2A) M(LO)
 // clang-format on
 
 typedef enum sass_mod {
@@ -181,6 +181,8 @@ struct sass_row {
 sass_program *sass_assemble(const char *ptx, size_t bytes, int level, char *error, size_t size);
 void sass_free(sass_program *program);
 const sass_section *sass_find(const sass_program *program, const char *name);
+// Of PTX: sizes and alignments of an entry's parameters, size | alignment << 16, ending with 0.
+bool sass_param_sizes(const char *ptx, const char *kernel, uint32_t *sizes, uint32_t room);
 
 // run.c
 bool sass_run(sass_program *program, const char *kernel, const uint32_t *grid,
