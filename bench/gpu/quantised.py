@@ -14,12 +14,14 @@ from captured import IS_GPU, READ_LIMIT, ROOT, copies_of, finish, is_wanted, off
 import kiln
 import kiln.torch as kt
 from kiln import _op_table as table
+from kiln._abi import KILN_LINEAR_REGISTERS
 from kiln.torch._gguf import Call, _TYPES, _row_bytes
 
-SOURCES = ['ops/linear/' + name for name in ('stream.c', 'few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'quantise.c', 'dequantise.c', 'scaled.c')]
+SOURCES = ['ops/linear/' + name for name in ('stream.c', 'registers.c', 'few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'quantise.c', 'dequantise.c', 'scaled.c')]
 SOURCES += ['ops/gguf/' + name for name in ('stream.c', 'few.c', 'sets.h', 'matvec.c', 'tensor.c', 'blocks.h')]
 F = torch.nn.functional
 gguf_quantise = Call(table.gguf_quantise, 'gguf_quantise', 'x out', 'type')
+linear = Call(table.linear, 'quantised_linear', 'x weight scale zero out', 'group kernel')
 SIZES = [(8192, 8192), (28672, 8192), (4096, 14336), (11008, 4096), (8192, 28672), (4096, 4096)]  # outputs, inputs
 GROUP = 128
 TOLERANCE = {4: 2e-2, 8: 2e-2}
@@ -68,8 +70,15 @@ def report(results, row, took, size):
     print(line, flush=True)
 
 
+def registers(x, weight, scale, zero, group):
+    """the product by ops/linear/registers.c"""
+    out = torch.empty((x.shape[0], weight.shape[0]), device=x.device, dtype=x.dtype)
+    linear((x, weight.view(torch.uint32) if weight.dtype == torch.int32 else weight, scale, zero, out), group, KILN_LINEAR_REGISTERS)
+    return out
+
+
 def layers(results):
-    """int4 and int8 with few rows of x; the number of wrong results"""
+    """int4 and int8 with few rows of x, by the kernel that is chosen and by registers.c where that is possible; the number of wrong results"""
     failed = 0
     for n, k in SIZES if IS_GPU else [(64, 256)]:
         for form, bits, group, has_zero in (('int4', 4, GROUP, False), ('int4z', 4, GROUP, True), ('int4g32', 4, 32, False), ('int8', 8, 0, False)):
@@ -95,6 +104,18 @@ def layers(results):
                         print('wrong: %s is off by %g' % (row, off))
                         failed += 1
                     candidates = {'kiln': ours}
+                    try:
+                        held = lambda i: registers(x, *all[i], group)
+                        first = held(0)
+                        off = off_by(first, F.linear(x.float(), numbers))
+                        changed = sum(not torch.equal(first, held(0)) for _ in range(100 if IS_GPU else 1))
+                        if changed or not off < TOLERANCE[bits]:
+                            print('wrong: %s with x in registers is off by %g, %d of 100 repeats differ' % (row, off, changed))
+                            failed += 1
+                        candidates['registers'] = held
+                    except kiln.Error as error:
+                        if 'impossible' not in str(error):
+                            raise
                     if dtype == torch.bfloat16 and m in (1, 16):
                         candidates['torch'] = lambda i: F.linear(x, wide[i % 2])
                     report(results, row + ('.f16' if dtype == torch.float16 else ''), times(candidates, copies), size)

@@ -9,16 +9,15 @@
 static const op_program few_program = OP_PROGRAM("ops/linear/few.c", "linear_few"),
                         stream_program = OP_PROGRAM("ops/linear/stream.c", "linear_stream");
 
-static uint32_t chunk_of(const job *j) // weights of 16 bytes
+uint32_t linear_chunk(const job *j)
 {
     return j->layers[0].weights.format == WEIGHT_I4 ? 32 : 16;
 }
 
-// Words of a row of weights that a lane of few.c reads at a time: four lanes stay within a group.
-static uint32_t few_words(const job *j)
+uint32_t linear_span_words(const job *j)
 {
     uint32_t words = 4;
-    while (words > 1 && linear_is_grouped(j) && words * chunk_of(j) > j->group)
+    while (words > 1 && linear_is_grouped(j) && words * linear_chunk(j) > j->group)
         words /= 2;
     return words;
 }
@@ -32,7 +31,7 @@ const char *linear_few_obstacle(kiln *k, const job *j)
         return "'x' is i8";
     if (j->x.sizes[0] > FEW_ROWS)
         return "'x' has more than 16 rows";
-    bool is_packed = linear_is_packed(&j->x) && j->x.sizes[1] % chunk_of(j) == 0;
+    bool is_packed = linear_is_packed(&j->x) && j->x.sizes[1] % linear_chunk(j) == 0;
     for (uint32_t n = 0; n < j->count; n++)
         is_packed = is_packed && linear_is_packed(j->layers[n].weights.data);
     return is_packed ? NULL
@@ -50,7 +49,7 @@ static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_req
         WANTED = 48 << 10,
         STATIC_BYTES = 10 << 10
     };
-    uint32_t rows = 1, depth = 4 * chunk_of(j), splits = 1; // depth: of a stage
+    uint32_t rows = 1, depth = 4 * linear_chunk(j), splits = 1; // depth: of a stage
     while (rows < j->x.sizes[0])
         rows *= 2;
     // The part of x that a block reads is small beside its weights; with all warps it is a ring.
@@ -72,14 +71,13 @@ static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_req
     r->program = &few_program;
     linear_set_axes(j, r);
     op_set(r, XR, rows);
-    op_set(r, WORDS, few_words(j));
+    op_set(r, WORDS, linear_span_words(j));
     op_set(r, WARPS_N, warps);
     op_set(r, SPLITS, splits);
     return bytes + RING + STATIC_BYTES <= k->caps.shared_bytes;
 }
 
-// Do rows of scales or zeros lie side by side and start at multiples of `grain` bytes?
-static bool has_grains(const kiln_view *v, uint32_t grain)
+bool linear_has_grains(const kiln_view *v, uint32_t grain)
 {
     size_t size = view_element_size(v);
     return (v->sizes[1] <= 1 || kiln_view_stride(*v, 1) == 1) && view_is_aligned(v, grain) &&
@@ -97,7 +95,8 @@ static uint32_t together_bytes(const job *j, uint64_t depth, uint32_t grain)
         return 0;
     for (uint32_t n = 0; n < j->count; n++) {
         const linear_weights *its = &j->layers[n].weights;
-        if (!has_grains(&its->scale, grain) || (its->zero.buffer && !has_grains(&its->zero, grain)))
+        if (!linear_has_grains(&its->scale, grain) ||
+            (its->zero.buffer && !linear_has_grains(&its->zero, grain)))
             return 0;
     }
     for (uint32_t is_zero = 0; is_zero < (w->zero.buffer ? 2 : 1); is_zero++) {
@@ -131,11 +130,12 @@ static stream_plan plan_form(kiln *k, const job *j, const kiln_device_info *info
     enum { WARPS = 16, MOST_SPLITS = 8, MOST_STAGES = 6 };
     enum { STATIC_BYTES = 1 << 10, MUCH_OF_X = 48 << 10 };
     uint32_t height = 16 * f.bands * f.warps_n, least = height > 16 ? 2 : 3; // stages
-    stream_plan p = {.rows = 1, .words = few_words(j), .splits = f.splits, .height = height};
+    stream_plan p = {
+        .rows = 1, .words = linear_span_words(j), .splits = f.splits, .height = height};
     while (p.rows < j->x.sizes[0])
         p.rows *= 2;
     uint32_t along = WARPS / f.warps_n, row_unit = (f.is_long ? 128 : 64) / f.bands;
-    uint32_t unit = row_unit / 16 * chunk_of(j), depth = along * unit, factors = 0;
+    uint32_t unit = row_unit / 16 * linear_chunk(j), depth = along * unit, factors = 0;
     p.words = p.words > row_unit / 16 ? row_unit / 16 : p.words;
     if (j->x.sizes[1] % unit == 0) {
         factors = together_bytes(j, depth, 16);
@@ -149,7 +149,7 @@ static stream_plan plan_form(kiln *k, const job *j, const kiln_device_info *info
     p.sums = p.height * p.rows * 4;
     // Places for the sums of the warps; x and its sums in a turn
     uint64_t places = (height > 16 ? 1 : 2) * (p.rows <= 2 ? 8 : 16 / p.rows);
-    uint64_t x_bytes = depth * p.rows * 2 + depth / (p.words * chunk_of(j)) * p.rows * 4;
+    uint64_t x_bytes = depth * p.rows * 2 + depth / (p.words * linear_chunk(j)) * p.rows * 4;
     uint64_t stage = p.height * (along * row_unit + 16 * p.words + factors), rest, stages;
     uint64_t turns = op_ceil_div(j->x.sizes[1], depth);
     for (uint32_t n = 0; n < j->count; n++)

@@ -50,6 +50,15 @@ const char *linear_obstacle(kiln *k, const job *j);
 const char *linear_few_obstacle(kiln *k, const job *j);
 // is_done: false where x is too large.
 kiln_status linear_run_few(kiln *k, job *j, const kiln_device_info *info, bool *is_done);
+// Weights of 16 bytes.
+uint32_t linear_chunk(const job *j);
+// Words of a row of weights that a lane reads at a time: four lanes stay within a group.
+uint32_t linear_span_words(const job *j);
+// Do rows of scales or zeros lie side by side and start at multiples of `grain` bytes?
+bool linear_has_grains(const kiln_view *v, uint32_t grain);
+
+// host_registers.c: the same with x in registers, where linear_few_obstacle finds none.
+kiln_status linear_run_registers(kiln *k, job *j, const kiln_device_info *info);
 
 // host_unpack.c: the weights become numbers, or the product is one of integers.
 // Why that is impossible; NULL: it is possible.

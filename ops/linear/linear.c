@@ -103,7 +103,7 @@ static kiln_status check(kiln *k, job *j)
                            view_shape_text(&j->x, got));
     if (!status && j->activation > KILN_ACTIVATION_SILU)
         status = op_refuse(k, j->call, "there is no activation %d", (int)j->activation);
-    if (!status && j->kernel > KILN_LINEAR_FEW)
+    if (!status && j->kernel > KILN_LINEAR_REGISTERS)
         status = op_refuse(k, j->call, "there is no kernel %d", (int)j->kernel);
     if (!status)
         status = check_types(k, j);
@@ -310,12 +310,15 @@ static kiln_status run(kiln *k, job *j)
         results += kiln_view_count(*j->layers[n].out);
     if (status || !results)
         return status;
-    bool is_few = j->kernel == KILN_LINEAR_FEW;
+    bool is_few = j->kernel == KILN_LINEAR_FEW,
+         has_few = is_few || j->kernel == KILN_LINEAR_REGISTERS;
     const char *why = j->kernel == KILN_LINEAR_UNPACK ? linear_unpack_obstacle(j)
-                      : is_few                        ? linear_few_obstacle(k, j)
+                      : has_few                       ? linear_few_obstacle(k, j)
                                                       : linear_obstacle(k, j);
     if (j->kernel >= KILN_LINEAR_TENSOR && why)
         return op_refuse(k, j->call, "this kernel is impossible here: %s", why);
+    if (j->kernel == KILN_LINEAR_REGISTERS)
+        return linear_run_registers(k, j, info);
     if (linear_is_unpacked(j, info) &&
         (j->workspace.buffer || j->kernel == KILN_LINEAR_UNPACK || !linear_unpacked_bytes(j)))
         return linear_run_unpack(k, j);

@@ -217,9 +217,12 @@ static kiln_status straighten(kiln *k, const kiln_view *from, const kiln_view *c
 }
 
 // Tests compare the bits of devices: unless a case names a kernel, they take one that every device
-// has.
-static kiln_linear_kernel kernel_of(const op_case *c)
+// has. Kernels that are assembled alone are those that the GPU has.
+static kiln_linear_kernel kernel_of(kiln *k, const op_case *c)
 {
+    kiln_device_info info;
+    if (c->tags & SUITE_EMIT && (kiln_device_info_of(k, &info) || !info.caps.has_wgmma))
+        return KILN_LINEAR_BEST;
     bool is_chosen =
         c->axis != KILN_LINEAR_BEST || c->tags & (SUITE_BENCH | SUITE_EMIT | SUITE_GPU);
     return is_chosen ? (kiln_linear_kernel)c->axis : KILN_LINEAR_ROWS;
@@ -243,7 +246,7 @@ static kiln_status call_three(kiln *k, const op_case *c, const kiln_view *v)
                                                       .out_k = v[OUT3 + 1],
                                                       .out_v = v[OUT3 + 2],
                                                       .group = group_of(c),
-                                                      .kernel = kernel_of(c)});
+                                                      .kernel = kernel_of(k, c)});
 }
 
 static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *v)
@@ -284,7 +287,7 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
                                               .out = v[OUT],
                                               .group = group_of(c),
                                               .activation = activation_of(c),
-                                              .kernel = kernel_of(c),
+                                              .kernel = kernel_of(k, c),
                                               .workspace = has_workspace(c) ? v[WORK] : none});
 }
 

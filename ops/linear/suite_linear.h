@@ -8,5 +8,7 @@
 float suite_linear_rounded(float x, bool is_f16);
 // Layouts against vectors, refusals, three layers against one at a time.
 int suite_linear_more(kiln *k, int *passed);
+// x in registers: repeats, rows that do not depend on each other, refusals.
+int suite_linear_registers(kiln *k, int *passed);
 
 #endif

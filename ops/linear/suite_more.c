@@ -409,5 +409,6 @@ int suite_linear_more(kiln *k, int *passed)
     failed += check_three(k, false, passed);
     failed += check_bytes(k, passed);
     failed += check_rounding(k, passed);
+    failed += suite_linear_registers(k, passed);
     return failed + check_refusals(k, passed);
 }

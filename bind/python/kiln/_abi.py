@@ -245,6 +245,7 @@ KILN_LINEAR_ROWS = 1
 KILN_LINEAR_TENSOR = 2
 KILN_LINEAR_UNPACK = 3
 KILN_LINEAR_FEW = 4
+KILN_LINEAR_REGISTERS = 5
 KILN_INT4_BYTES = 0
 KILN_INT4_GPTQ = 1
 KILN_INT4_GPTQ_V2 = 2
@@ -301,7 +302,7 @@ ENUMS = {
     "kiln_fuse_reduction": {"no_reduction": 0, "sum": 1, "mean": 2, "max": 3, "min": 4},
     "kiln_gguf_type": {"q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q2_k": 10, "q3_k": 11, "q4_k": 12, "q5_k": 13, "q6_k": 14},
     "kiln_gguf_kernel": {"best": 0, "vector": 1, "tile": 2, "tensor": 3, "few": 4},
-    "kiln_linear_kernel": {"best": 0, "rows": 1, "tensor": 2, "unpack": 3, "few": 4},
+    "kiln_linear_kernel": {"best": 0, "rows": 1, "tensor": 2, "unpack": 3, "few": 4, "registers": 5},
     "kiln_int4_form": {"bytes": 0, "gptq": 1, "gptq_v2": 2, "awq": 3},
     "kiln_epilogue": {"none": 0, "bias": 1, "bias_relu": 2, "bias_gelu": 3, "bias_silu": 4},
     "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4, "thin": 5, "small": 6},
