@@ -91,8 +91,8 @@ static uint32_t together_bytes(const job *j, uint64_t depth, uint32_t grain)
     enum { APART = 16 }; // keeps the banks apart
     const linear_weights *w = &j->layers[0].weights;
     uint64_t rest = j->x.sizes[1] % depth, bytes = 0;
-    if (!linear_is_grouped(j) || j->x.sizes[1] % j->group)
-        return 0;
+    if (!linear_is_grouped(j) || j->x.sizes[1] % j->group || depth % j->group)
+        return 0; // a turn begins and ends with a group
     for (uint32_t n = 0; n < j->count; n++) {
         const linear_weights *its = &j->layers[n].weights;
         if (!linear_has_grains(&its->scale, grain) ||
