@@ -489,18 +489,22 @@ static inline void store(POINTERS(const SCALE, scale) BIASES, POINTERS(OUT, out)
 #    define STORE(tile, at, sum) store(EACH_OF(scale), EACH_OF(out), &l, tile, at, sum)
 #endif
 
-// Adds the sums of a batch at `from`, whose first tile of the block is `begin`. Another part of the threads does it for each batch.
+// Adds the sums of a batch at `from`, whose first tile of the block is `begin`: at most one for a thread. Another part of the
+// threads does it for each batch.
 #define ADD_BATCH(from, begin, count)                                                                                          \
-    for (u32 k = (thread_x() + (begin) * SUMS) % (32 * WARPS); k < (count) * SUMS; k += 32 * WARPS) {                               \
-        const f32 *parts = (from) + (k / SUMS * (WARPS * SUMS) + k % SUMS);                                                    \
-        f32 all = parts[0];                                                                                                    \
-        _Pragma("unroll") for (u32 p = 1; p < WARPS; p++) all += parts[p * SUMS];                                              \
-        u32 its = (begin) + k / SUMS;                                                                                          \
-        if (SPLITS > 1)                                                                                                        \
-            results[its * SUMS + k % SUMS] = all;                                                                              \
-        else                                                                                                                   \
-            STORE(w.first + its * w.step, k % SUMS, all);                                                                      \
+    {                                                                                                                          \
+        u32 k = (thread_x() + (begin) * SUMS) % (32 * WARPS), its = (begin) + k / SUMS;                                        \
+        if (k < (count) * SUMS) {                                                                                              \
+            const f32 *parts = (from) + (k / SUMS * (WARPS * SUMS) + k % SUMS);                                                \
+            f32 all = parts[0];                                                                                                \
+            _Pragma("unroll") for (u32 p = 1; p < WARPS; p++) all += parts[p * SUMS];                                          \
+            if (SPLITS > 1)                                                                                                    \
+                results[its * SUMS + k % SUMS] = all;                                                                          \
+            else                                                                                                               \
+                STORE(w.first + its * w.step, k % SUMS, all);                                                                  \
+        }                                                                                                                      \
     }
+_Static_assert(BATCH * SUMS <= 32 * WARPS, "a thread adds at most one sum of a batch");
 
 kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear_registers(const X *restrict x, POINTERS(const weight_t, weight),
                                           POINTERS(const SCALE, scale) ZEROS BIASES, POINTERS(OUT, out), struct linear l)
