@@ -39,10 +39,10 @@ typedef enum kiln_linear_kernel {
     KILN_LINEAR_FEW,    // tensor cores for at most 16 rows of x, f16 or bf16, which start at
                         // multiples of 16 bytes as those of the weights do; K is a multiple of 32
                         // (int4) or 16 (int8). BEST is this where it is possible
-    KILN_LINEAR_REGISTERS // FEW with x in registers, on sm_90a. K of int8 is at most 8192, above 8
-                          // rows of x 4096. With groups K is a multiple of 128 (int4) or 64 (int8)
-                          // and of the group, and rows of scales and zeros are multiples of 4
-                          // bytes. BEST is never this so far
+    KILN_LINEAR_REGISTERS // FEW with x in registers, on sm_90a. K is at most 65536, above 8 rows of
+                          // x 32768. With groups it is a multiple of 128 (int4) or 64 (int8) and of
+                          // the group, and rows of scales and zeros are multiples of 4 bytes. BEST
+                          // is never this so far
 } kiln_linear_kernel;
 
 // out = activation(x * transposed weights + bias). x is f16, bf16 or f32, sums are f32, out is f16,

@@ -92,21 +92,18 @@ static const char *plan(kiln *k, const job *j, const kiln_device_info *info, op_
     enum { MOST_SPLITS = 8, MOST_STAGES = 4, LEAST_STAGES = 2, PLACES = 3, STATIC_BYTES = 1 << 10 };
     enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
-    bool is_int8 = j->layers[0].weights.format == WEIGHT_I8;
     uint64_t tiles = 0, clusters;
     form f, next;
     if (!k->caps.has_wgmma)
         return "the device is not of sm_90";
     for (uint32_t n = 0; n < j->count; n++)
         tiles += op_ceil_div(j->layers[n].weights.n, HEIGHT);
-    uint32_t splits = 1, most = is_int8 ? 1 : MOST_SPLITS;
+    uint32_t splits = 1;
     while (!find_form(j, splits, &f))
-        if ((splits *= 2) > most)
-            return is_int8 ? "K of int8 is too long for the registers of a block, or scales of "
-                             "groups do not start at multiples of 4 bytes"
-                           : "K is too long for the registers of eight blocks, or scales of groups "
-                             "do not start at multiples of 4 bytes";
-    while (splits * 2 <= most && tiles * splits * 2 <= sms && f.share >= 2 * WARPS &&
+        if ((splits *= 2) > MOST_SPLITS)
+            return "K is too long for the registers of eight blocks, or no multiple of a group, or "
+                   "scales of groups do not start at multiples of 4 bytes";
+    while (splits * 2 <= MOST_SPLITS && tiles * splits * 2 <= sms && f.share >= 2 * WARPS &&
            find_form(j, splits * 2, &next)) {
         f = next;
         splits *= 2;

@@ -150,8 +150,10 @@ int suite_linear_registers(kiln *k, int *passed)
                                  {"rows of int4, K shared", 8, 1000, 14336, true},
                                  {"many rows of int4, K shared", 16, 2200, 8192, true},
                                  {"rows of int8", 7, 4096, 8192, false},
-                                 {"many rows of int8", 16, 1040, 4096, false}};
-    static const form long_k = {"int8", 2, 16, 16384, false},
+                                 {"many rows of int8", 16, 1040, 4096, false},
+                                 {"rows of int8, K shared", 8, 4104, 14336, false},
+                                 {"many rows of int8, K shared", 16, 2200, 8192, false}};
+    static const form long_k = {"int8", 16, 16, 65536, false},
                       very_long = {"int4", 16, 16, 65536, true};
     kiln_device_info info;
     int failed = 0;
@@ -159,7 +161,7 @@ int suite_linear_registers(kiln *k, int *passed)
         return 0;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         failed += check_form(k, &forms[i], !info.caps.is_emulated, passed);
-    int wrong = refused(k, &long_k, "K of int8 is too long for the registers of a block");
+    int wrong = refused(k, &long_k, "K is too long for the registers of eight blocks");
     wrong += refused(k, &very_long, "K is too long for the registers of eight blocks");
     *passed += !wrong;
     return failed + (wrong != 0);
