@@ -10,6 +10,10 @@ static const op_program program = OP_PROGRAM("ops/linear/registers.c", "linear_r
 
 enum { WARPS = 16, HEIGHT = 16 }; // warps that multiply; rows of a tile
 
+// Do tensor cores multiply subnormal numbers of bf16 exactly? If not, weights take other forms,
+// which what only plays a GPU plays, too.
+enum { HAS_SUBNORMALS = 1 };
+
 // Blocks of a cluster have equal shares of K, each turn of a block 16 units of it.
 typedef struct form {
     uint32_t splits, unit, share, turns, together; // unit: elements of K; share: units
@@ -92,6 +96,7 @@ static const char *plan(kiln *k, const job *j, const kiln_device_info *info, op_
     enum { MOST_SPLITS = 8, MOST_STAGES = 4, LEAST_STAGES = 2, PLACES = 3, STATIC_BYTES = 1 << 10 };
     enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
+    bool is_bf16 = kiln_view_type(j->x) == KILN_BF16;
     uint64_t tiles = 0, clusters;
     form f, next;
     if (!k->caps.has_wgmma)
@@ -144,6 +149,7 @@ static const char *plan(kiln *k, const job *j, const kiln_device_info *info, op_
     op_set(r, SPLITS, splits);
     op_set(r, STAGES, stages);
     op_set(r, TOGETHER, f.together);
+    op_set(r, LIFTED, is_bf16 && (info->caps.is_emulated ? tiles % 2 == 0 : !HAS_SUBNORMALS));
     return NULL;
 }
 

@@ -29,6 +29,7 @@ tune(SPLITS, 1, 2, 4, 8);
 tune(STAGES, 4, 2, 3, 5, 6);
 tune(GROUPED, 1, 0);
 tune(TOGETHER, 1, 0, 2); // with GROUPED: scales and zeros of a row are multiples of 16 bytes in a turn; 2: of 4
+tune(LIFTED, 0, 1);      // 1, for bf16: int4 weights are 128 more than they count, as in stream.c, int8 weights are converted
 tune(W_PACKED, 1);
 #include "decode.h"
 KERNEL_OVERLAPS
@@ -54,7 +55,7 @@ enum {
     HIGHEST = 240, // exponent that the largest number of a row gets: a span's sum of f32 is still finite
     LEAST_UP = 7,  // powers of two that a row is multiplied by
     MOST_UP = 126,
-    LEVEL_POWER = 133,
+    LEVEL_POWER = LIFTED ? 0 : 133,
 #else
     MANTISSA = 10,
     BIAS = 15,
@@ -64,12 +65,12 @@ enum {
     LEVEL_POWER = 24,
 #endif
 #ifdef WEIGHT_i4
-    UPPER = 4,  // the upper nibble counts 2^4 times as much
-    LIFT = 0,   // what the bits of a weight are more than it counts
+    UPPER = LIFTED ? 0 : 4,  // the upper nibble counts 2^4 times as much
+    LIFT = LIFTED ? 128 : 0, // what the bits of a weight are more than it counts
     MIDDLE = 8, // the weight that counts 0 where there are no zeros
 #else
     UPPER = 0,
-    LIFT = 128,
+    LIFT = LIFTED ? 0 : 128,
     MIDDLE = 0,
 #endif
 };
@@ -362,8 +363,17 @@ static inline void take_factors(span_words *to, u32 s, const u8 *from, const str
 }
 
 // Eight weights as pairs of subnormal numbers, in the order of x.
-static inline u32x4 levels_of(const u32 *word)
+static inline u32x4 levels_of(const u32 *word, u32 lift)
 {
+    if (LIFTED) {
+#ifdef WEIGHT_i4
+        return (u32x4){(word[0] & 0x000f000fu) | lift, (word[0] >> 4 & 0x000f000fu) | lift, (word[0] >> 8 & 0x000f000fu) | lift,
+                       (word[0] >> 12 & 0x000f000fu) | lift};
+#else
+        chunk c = {{word[0], word[1], 0, 0}};
+        return decode_pairs(&c, 0, 0.0f, lift);
+#endif
+    }
 #ifdef WEIGHT_i4
     u32 next = word[0] >> 8;
     return (u32x4){word[0] & 0x000f000fu, word[0] & 0x00f000f0u, next & 0x000f000fu, next & 0x00f000f0u};
@@ -375,11 +385,11 @@ static inline u32x4 levels_of(const u32 *word)
 }
 
 // sums += a span times x, whose granules are those from `first` on.
-static inline void multiply(f32 (*sums)[4], const span_words *w, const granules *x, u32 first)
+static inline void multiply(f32 (*sums)[4], const span_words *w, const granules *x, u32 first, u32 lift)
 {
 #pragma unroll
     for (u32 g = 0; g < GRANULES; g++) {
-        u32x4 a = levels_of(&w->of[0][g * (8 / PER)]), b = levels_of(&w->of[1][g * (8 / PER)]);
+        u32x4 a = levels_of(&w->of[0][g * (8 / PER)], lift), b = levels_of(&w->of[1][g * (8 / PER)], lift);
         u32 low[4] = {a.x, b.x, a.y, b.y}, high[4] = {a.z, b.z, a.w, b.w};
 #pragma unroll
         for (u32 t = 0; t < TILES_X; t++) {
@@ -392,7 +402,7 @@ static inline void multiply(f32 (*sums)[4], const span_words *w, const granules 
 }
 
 // The same with scale and zero of its group; x_sums: the lane's sums of that x.
-static inline void multiply_group(f32 (*sums)[4], const span_words *w, const granules *x, u32 first, const f32 *x_sums)
+static inline void multiply_group(f32 (*sums)[4], const span_words *w, const granules *x, u32 first, u32 lift, const f32 *x_sums)
 {
     f32 part[TILES_X][4], column[TILES_X][2];
 #pragma unroll
@@ -409,7 +419,7 @@ static inline void multiply_group(f32 (*sums)[4], const span_words *w, const gra
 #endif
         }
     }
-    multiply(part, w, x, first);
+    multiply(part, w, x, first, lift);
 #pragma unroll
     for (u32 r = 0; r < 2; r++) {
         f32 scale = pack_get(SCALE, w->scale[r]);
@@ -557,7 +567,7 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
         u32 up[TILES_X];
 #pragma unroll
         for (u32 t = 0; t < TILES_X; t++) {
-            up[t] = power_of(&h, t);
+            up[t] = LIFTED ? l.k >> 31 : power_of(&h, t); // K has no such bit
             if (lane() % 4 == 0)
                 back[t * 8 + lane() / 4] = f32_from_bits((127 + LEVEL_POWER - up[t]) << 23);
         }
@@ -589,7 +599,9 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
         warp_sync();
 #pragma unroll
         for (u32 t = 0; t < TILES_X; t++)
-            raise_x(&h, t, up[t] + bits_f32(x_all[t][0]));
+            if (!LIFTED)
+                raise_x(&h, t, up[t] + bits_f32(x_all[t][0]));
+        u32 lift = lift_of(l.k >> 31);
 
         const u8 *own = smem + warp() * ROW_UNIT + lane() / 4 * PITCH + lane() % 4 * (WORDS * 4);
         f32 *now = (f32 *)(void *)(smem + PARTS_AT), *before = now; // places of batches
@@ -642,9 +654,9 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
                                 take_factors(&taken[s], s, its, &l, &w);
                         }
                         if (GROUPED)
-                            multiply_group(sums, &taken[s], &h.of[turn], s * GRANULES, x_sums + (turn * SPANS + s) * TILES_X * 8);
+                            multiply_group(sums, &taken[s], &h.of[turn], s * GRANULES, lift, x_sums + (turn * SPANS + s) * TILES_X * 8);
                         else
-                            multiply(sums, &taken[s], &h.of[turn], s * GRANULES);
+                            multiply(sums, &taken[s], &h.of[turn], s * GRANULES, lift);
                     }
                 }
                 if (AT_ONCE < SPANS || turn >= own_turns)
