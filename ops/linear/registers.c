@@ -175,11 +175,11 @@ static inline rows rows_of(POINTERS(const weight_t, weight), POINTERS(const SCAL
     return at;
 }
 
-// Bytes of a row in a turn.
-static inline u32 bytes_of(const struct linear *l, const work *w, u32 turn)
+// Bytes of a row from a turn on.
+static inline u32 bytes_from(const struct linear *l, const work *w, u32 turn)
 {
     u32 begin = w->begin * ROW_UNIT + turn * ROW_BYTES, end = min((w->begin + w->count) * ROW_UNIT, l->k / PER * 4);
-    return begin < end ? min(end - begin, (u32)ROW_BYTES) : 0;
+    return begin < end ? end - begin : 0;
 }
 
 // Scales or zeros of `count` rows, `bytes` of each, by all lanes: too little for the copy engine.
@@ -199,7 +199,7 @@ static inline void copy_factors(u8 *to, u32 pitch, const u8 *from, u64 step, u32
 // A producer's rows of a turn to a stage; `full` counts the bytes.
 static inline void bring(u8 *to, u8 *factors_to, mbarrier *full, const rows *at, const struct linear *l, const work *w, u32 turn)
 {
-    u32 bytes = bytes_of(l, w, turn), begin = (warp() - WARPS) * EACH_ROWS;
+    u32 bytes = min(bytes_from(l, w, turn), (u32)ROW_BYTES), begin = (warp() - WARPS) * EACH_ROWS;
     if (elect_one()) {
         const u8 *from = at->weight + (u64)turn * ROW_BYTES;
         u8 *place = to + begin * PITCH;
@@ -529,7 +529,7 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
     kernel_launch_next();
     if (is_producer) { // the first weights are on their way while the kernel before ends: a prefetch sees what that writes
         rows at = TILE_ROWS(w.first);
-        u32 bytes = min(w.count * ROW_UNIT, (u32)(STAGES * ROW_BYTES));
+        u32 bytes = min(bytes_from(&l, &w, 0), (u32)(STAGES * ROW_BYTES));
         if (elect_one() && bytes > 0)
             for (u32 r = 0; r < at.count; r++)
                 bulk_prefetch(at.weight + r * at.step, bytes);
