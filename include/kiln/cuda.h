@@ -323,10 +323,18 @@ static inline i32 kiln_cuda_mul24(i32 a, i32 b)
 {
     return (i32)((u32)((i32)((u32)a << 8) >> 8) * (u32)((i32)((u32)b << 8) >> 8));
 }
-#define __mul24(a, b)                     kiln_cuda_mul24((i32)(a), (i32)(b))
-#define __umul24(a, b)                    (((u32)(a)&0xffffffu) * ((u32)(b)&0xffffffu))
-#define __sad(a, b, c)                    (((a) < (b) ? (u32)(b) - (u32)(a) : (u32)(a) - (u32)(b)) + (u32)(c))
-#define __usad(a, b, c)                   __sad((u32)(a), (u32)(b), c)
+#define __mul24(a, b)  kiln_cuda_mul24((i32)(a), (i32)(b))
+#define __umul24(a, b) (((u32)(a)&0xffffffu) * ((u32)(b)&0xffffffu))
+static inline u32 kiln_cuda_sad(i32 a, i32 b, u32 sum)
+{
+    return (a < b ? (u32)b - (u32)a : (u32)a - (u32)b) + sum;
+}
+static inline u32 kiln_cuda_usad(u32 a, u32 b, u32 sum)
+{
+    return (a < b ? b - a : a - b) + sum;
+}
+#define __sad(a, b, c)                    kiln_cuda_sad((i32)(a), (i32)(b), (u32)(c))
+#define __usad(a, b, c)                   kiln_cuda_usad((u32)(a), (u32)(b), (u32)(c))
 #define __byte_perm(x, y, selector)       permute_bytes((u32)(x), (u32)(y), (u32)(selector))
 #define __dp4a(a, b, c)                   dot4_i8((u32)(a), (u32)(b), (i32)(c))
 #define __funnelshift_l(low, high, count) funnel_left((u32)(high), (u32)(low), (u32)(count))
@@ -355,6 +363,21 @@ static inline u32 kiln_cuda_funnel_right(u32 low, u32 high, u32 count)
 #define __longlong_as_double(x) f64_from_bits((u64)(x))
 
 // --- numbers
+static inline void kiln_cuda_sincosf(f32 x, f32 *sine, f32 *cosine)
+{
+    *sine = sinf(x);
+    *cosine = cosf(x);
+}
+static inline void kiln_cuda_fast_sincosf(f32 x, f32 *sine, f32 *cosine)
+{
+    *sine = fast_sin(x);
+    *cosine = fast_cos(x);
+}
+static inline void kiln_cuda_sincos(f64 x, f64 *sine, f64 *cosine)
+{
+    *sine = sin(x);
+    *cosine = cos(x);
+}
 #define __int2float_rn(x)           ((f32)(i32)(x))
 #define __uint2float_rn(x)          ((f32)(u32)(x))
 #define __double2float_rn(x)        ((f32)(f64)(x))
@@ -370,10 +393,24 @@ static inline u32 kiln_cuda_funnel_right(u32 low, u32 high, u32 count)
 #define __double2int_ru(x)          ((i32)ceil((f64)(x)))
 #define __double2uint_rn(x)         ((u32)rint((f64)(x)))
 #define __double2uint_rz(x)         ((u32)trunc((f64)(x)))
+#define __double2uint_rd(x)         ((u32)floor((f64)(x)))
+#define __double2uint_ru(x)         ((u32)ceil((f64)(x)))
 #define __double2ll_rn(x)           ((i64)rint((f64)(x)))
 #define __double2ll_rz(x)           ((i64)trunc((f64)(x)))
+#define __double2ll_rd(x)           ((i64)floor((f64)(x)))
+#define __double2ll_ru(x)           ((i64)ceil((f64)(x)))
+#define __double2ull_rn(x)          ((u64)rint((f64)(x)))
+#define __double2ull_rz(x)          ((u64)trunc((f64)(x)))
+#define __double2ull_rd(x)          ((u64)floor((f64)(x)))
+#define __double2ull_ru(x)          ((u64)ceil((f64)(x)))
 #define __float2ll_rn(x)            ((i64)rintf(x))
 #define __float2ll_rz(x)            ((i64)truncf(x))
+#define __float2ll_rd(x)            ((i64)floorf(x))
+#define __float2ll_ru(x)            ((i64)ceilf(x))
+#define __float2ull_rn(x)           ((u64)rintf(x))
+#define __float2ull_rz(x)           ((u64)truncf(x))
+#define __float2ull_rd(x)           ((u64)floorf(x))
+#define __float2ull_ru(x)           ((u64)ceilf(x))
 #define __double2hiint(x)           ((i32)(bits_f64(x) >> 32))
 #define __double2loint(x)           ((i32)(u32)bits_f64(x))
 #define __hiloint2double(high, low) f64_from_bits((u64)(u32)(high) << 32 | (u32)(low))
@@ -402,7 +439,10 @@ static inline u32 kiln_cuda_funnel_right(u32 low, u32 high, u32 count)
 #define __frsqrt_rn(x)              rsqrtf(x)
 #define __saturatef(x)              fminf(fmaxf(x, 0.0f), 1.0f)
 #define exp10f(x)                   powf(10.0f, x)
-#define sincosf(x, s, c)            ((void)(*(s) = sinf(x), *(c) = cosf(x)))
+#define exp10(x)                    pow(10.0, (f64)(x))
+#define sincosf(x, s, c)            kiln_cuda_sincosf(x, s, c)
+#define sincos(x, s, c)             kiln_cuda_sincos(x, s, c)
+#define __sincosf(x, s, c)          kiln_cuda_fast_sincosf(x, s, c)
 #define __expf(x)                   fast_exp(x)
 #define __logf(x)                   fast_log(x)
 #define __log2f(x)                  fast_log2(x)
@@ -415,55 +455,141 @@ static inline u32 kiln_cuda_funnel_right(u32 low, u32 high, u32 count)
 #define CUDART_PI_F                 3.141592654f
 
 // --- narrow floats
-#define __float2half(x)         to_f16(x)
-#define __float2half_rn(x)      to_f16(x)
-#define __half2float(x)         f32(x)
-#define __floats2half2_rn(a, b) to_f16x2(a, b)
-#define __float2bfloat16(x)     to_bf16(x)
-#define __bfloat162float(x)     f32(x)
-#define __half2half2(x)         to_f16x2(f32(x), f32(x))
-#define __float2half2_rn(x)     to_f16x2(x, x)
-#define __halves2half2(a, b)    to_f16x2(f32(a), f32(b))
-#define __low2float(h)          f32((h).x)
-#define __high2float(h)         f32((h).y)
-#define __low2half(h)           ((h).x)
-#define __high2half(h)          ((h).y)
-#define __int2half_rn(x)        to_f16((f32)(i32)(x))
-#define __half2int_rn(x)        ((i32)rintf(f32(x)))
-#define __half2int_rz(x)        ((i32)truncf(f32(x)))
-#define __half_as_ushort(x)     bits_f16(x)
-#define __ushort_as_half(x)     f16_from_bits((u16)(x))
-#define __bfloat16_as_ushort(x) bits_bf16(x)
-#define __ushort_as_bfloat16(x) bf16_from_bits((u16)(x))
-// One rounding each: an f32 has more than twice the digits of an f16.
-#define __hadd(a, b)            to_f16(f32(a) + f32(b))
-#define __hsub(a, b)            to_f16(f32(a) - f32(b))
-#define __hmul(a, b)            to_f16(f32(a) * f32(b))
-#define __hdiv(a, b)            to_f16(f32(a) / f32(b))
-#define __hneg(a)               to_f16(-f32(a))
-#define __habs(a)               to_f16(fabsf(f32(a)))
-#define __hmin(a, b)            to_f16(fminf(f32(a), f32(b)))
-#define __hmax(a, b)            to_f16(fmaxf(f32(a), f32(b)))
-#define __hlt(a, b)             (f32(a) < f32(b))
-#define __hle(a, b)             (f32(a) <= f32(b))
-#define __hgt(a, b)             (f32(a) > f32(b))
-#define __hge(a, b)             (f32(a) >= f32(b))
-#define __heq(a, b)             (f32(a) == f32(b))
-#define __hne(a, b)             (f32(a) != f32(b))
-#define hexp(x)                 to_f16(expf(f32(x)))
-#define hlog(x)                 to_f16(logf(f32(x)))
-#define hsqrt(x)                to_f16(sqrtf(f32(x)))
-#define hrsqrt(x)               to_f16(rsqrtf(f32(x)))
-#define __hmin2(a, b)           min2(a, b)
-#define __hmax2(a, b)           max2(a, b)
-#define __hadd2(a, b)           add2(a, b)
-#define __hsub2(a, b)           sub2(a, b)
-#define __hmul2(a, b)           mul2(a, b)
-#define __hfma2(a, b, c)        fma2(a, b, c)
+static inline f16x2 kiln_cuda_half2(f16 low, f16 high)
+{
+    return (f16x2){low, high};
+}
+static inline bf16x2 kiln_cuda_bfloat162(bf16 low, bf16 high)
+{
+    return (bf16x2){low, high};
+}
+static inline f32x2 kiln_cuda_half22float2(f16x2 h)
+{
+    return (f32x2){f32(h.x), f32(h.y)};
+}
+static inline f32x2 kiln_cuda_bfloat1622float2(bf16x2 h)
+{
+    return (f32x2){f32(h.x), f32(h.y)};
+}
+static inline f16x2 kiln_cuda_float22half2(f32x2 v)
+{
+    return to_f16x2(v.x, v.y);
+}
+static inline bf16x2 kiln_cuda_float22bfloat162(f32x2 v)
+{
+    return to_bf16x2(v.x, v.y);
+}
+static inline f16 kiln_cuda_hfma(f16 a, f16 b, f16 c)
+{
+    return fma2(kiln_cuda_half2(a, a), kiln_cuda_half2(b, b), kiln_cuda_half2(c, c)).x;
+}
+static inline bf16 kiln_cuda_bfma(bf16 a, bf16 b, bf16 c)
+{
+    return fma2(kiln_cuda_bfloat162(a, a), kiln_cuda_bfloat162(b, b), kiln_cuda_bfloat162(c, c)).x;
+}
+static inline f16x2 kiln_cuda_both_f16(f32 x)
+{
+    return to_f16x2(x, x);
+}
+static inline bf16x2 kiln_cuda_both_bf16(f32 x)
+{
+    return to_bf16x2(x, x);
+}
+// Different, and neither is a NaN.
+static inline bool kiln_cuda_apart(f32 a, f32 b)
+{
+    return a < b || a > b;
+}
+#define __float2half(x)             to_f16(x)
+#define __float2half_rn(x)          to_f16(x)
+#define __half2float(x)             f32(x)
+#define __floats2half2_rn(a, b)     to_f16x2(a, b)
+#define __float22half2_rn(v)        kiln_cuda_float22half2(v)
+#define __half22float2(h)           kiln_cuda_half22float2(h)
+#define __float2bfloat16(x)         to_bf16(x)
+#define __float2bfloat16_rn(x)      to_bf16(x)
+#define __bfloat162float(x)         f32(x)
+#define __floats2bfloat162_rn(a, b) to_bf16x2(a, b)
+#define __float22bfloat162_rn(v)    kiln_cuda_float22bfloat162(v)
+#define __bfloat1622float2(h)       kiln_cuda_bfloat1622float2(h)
+#define __half2half2(x)             kiln_cuda_both_f16(f32(x))
+#define __float2half2_rn(x)         kiln_cuda_both_f16(x)
+#define __bfloat162bfloat162(x)     kiln_cuda_both_bf16(f32(x))
+#define __float2bfloat162_rn(x)     kiln_cuda_both_bf16(x)
+#define __halves2half2(a, b)        kiln_cuda_half2(a, b)
+#define make_half2(a, b)            kiln_cuda_half2(a, b)
+#define __halves2bfloat162(a, b)    kiln_cuda_bfloat162(a, b)
+#define make_bfloat162(a, b)        kiln_cuda_bfloat162(a, b)
+#define __low2float(h)              f32((h).x)
+#define __high2float(h)             f32((h).y)
+#define __low2half(h)               ((h).x)
+#define __high2half(h)              ((h).y)
+#define __low2bfloat16(h)           ((h).x)
+#define __high2bfloat16(h)          ((h).y)
+#define __lows2half2(a, b)          kiln_cuda_half2((a).x, (b).x)
+#define __highs2half2(a, b)         kiln_cuda_half2((a).y, (b).y)
+#define __int2half_rn(x)            to_f16((f32)(i32)(x))
+#define __uint2half_rn(x)           to_f16((f32)(u32)(x))
+#define __half2int_rn(x)            ((i32)rintf(f32(x)))
+#define __half2int_rz(x)            ((i32)truncf(f32(x)))
+#define __half2uint_rn(x)           ((u32)rintf(f32(x)))
+#define __half2uint_rz(x)           ((u32)truncf(f32(x)))
+#define __half_as_ushort(x)         bits_f16(x)
+#define __ushort_as_half(x)         f16_from_bits((u16)(x))
+#define __bfloat16_as_ushort(x)     bits_bf16(x)
+#define __ushort_as_bfloat16(x)     bf16_from_bits((u16)(x))
+// These take f16 and bf16. One rounding each: an f32 has more than twice the digits of both.
+#define KILN_CUDA_NARROW(like, x)   _Generic((like), bf16 : to_bf16, default : to_f16)(x)
+#define __hadd(a, b)                KILN_CUDA_NARROW(a, f32(a) + f32(b))
+#define __hsub(a, b)                KILN_CUDA_NARROW(a, f32(a) - f32(b))
+#define __hmul(a, b)                KILN_CUDA_NARROW(a, f32(a) * f32(b))
+#define __hdiv(a, b)                KILN_CUDA_NARROW(a, f32(a) / f32(b))
+#define __hfma(a, b, c)             _Generic((a), bf16 : kiln_cuda_bfma, default : kiln_cuda_hfma)(a, b, c)
+#define __hneg(a)                   KILN_CUDA_NARROW(a, -f32(a))
+#define __habs(a)                   KILN_CUDA_NARROW(a, fabsf(f32(a)))
+#define __hmin(a, b)                KILN_CUDA_NARROW(a, fminf(f32(a), f32(b)))
+#define __hmax(a, b)                KILN_CUDA_NARROW(a, fmaxf(f32(a), f32(b)))
+#define hexp(x)                     KILN_CUDA_NARROW(x, expf(f32(x)))
+#define hexp2(x)                    KILN_CUDA_NARROW(x, exp2f(f32(x)))
+#define hlog(x)                     KILN_CUDA_NARROW(x, logf(f32(x)))
+#define hlog2(x)                    KILN_CUDA_NARROW(x, log2f(f32(x)))
+#define hsqrt(x)                    KILN_CUDA_NARROW(x, sqrtf(f32(x)))
+#define hrsqrt(x)                   KILN_CUDA_NARROW(x, rsqrtf(f32(x)))
+#define hrcp(x)                     KILN_CUDA_NARROW(x, 1.0f / f32(x))
+#define hsin(x)                     KILN_CUDA_NARROW(x, sinf(f32(x)))
+#define hcos(x)                     KILN_CUDA_NARROW(x, cosf(f32(x)))
+#define hfloor(x)                   KILN_CUDA_NARROW(x, floorf(f32(x)))
+#define hceil(x)                    KILN_CUDA_NARROW(x, ceilf(f32(x)))
+#define htrunc(x)                   KILN_CUDA_NARROW(x, truncf(f32(x)))
+#define hrint(x)                    KILN_CUDA_NARROW(x, rintf(f32(x)))
+#define __hlt(a, b)                 (f32(a) < f32(b))
+#define __hle(a, b)                 (f32(a) <= f32(b))
+#define __hgt(a, b)                 (f32(a) > f32(b))
+#define __hge(a, b)                 (f32(a) >= f32(b))
+#define __heq(a, b)                 (f32(a) == f32(b))
+#define __hne(a, b)                 kiln_cuda_apart(f32(a), f32(b))
+#define __hltu(a, b)                (!(f32(a) >= f32(b)))
+#define __hleu(a, b)                (!(f32(a) > f32(b)))
+#define __hgtu(a, b)                (!(f32(a) <= f32(b)))
+#define __hgeu(a, b)                (!(f32(a) < f32(b)))
+#define __hequ(a, b)                (!kiln_cuda_apart(f32(a), f32(b)))
+#define __hneu(a, b)                (f32(a) != f32(b))
+#define __hisnan(a)                 isnan(f32(a))
+#define __hmin2(a, b)               min2(a, b)
+#define __hmax2(a, b)               max2(a, b)
+#define __hadd2(a, b)               add2(a, b)
+#define __hsub2(a, b)               sub2(a, b)
+#define __hmul2(a, b)               mul2(a, b)
+#define __hfma2(a, b, c)            fma2(a, b, c)
 
 // --- memory, time, stopping
 #define __ldg(p)         load_readonly(p)
+#define __ldca(p)        (*(p))
+#define __ldcg(p)        (*(p))
+#define __ldlu(p)        (*(p))
 #define __ldcs(p)        load_stream(p)
+#define __stwb(p, value) ((void)(*(p) = (value)))
+#define __stcg(p, value) ((void)(*(p) = (value)))
 #define __stcs(p, value) store_stream(p, value)
 #define clock64()        ((i64)clock_cycles())
 #define __nanosleep(ns)  nano_sleep(ns)

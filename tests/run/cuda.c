@@ -99,3 +99,123 @@ __global__ void room(const i32 *x, f64 *out)
     __syncthreads();
     out[t] = halves[49 - t] + (f64)low[t];
 }
+
+static void once_oracle(const f32 *in, const i32 *bits, f32 *out, u32 *count)
+{
+    for (u32 t = 0; t < 64; t++) {
+        out[t] = sinf(in[t]) + cosf(in[t]);
+        out[64 + t] = f32(to_f16(in[t])) - f32(to_f16(in[t + 1]));
+        out[128 + t] = (f32)(sin((f64)in[t]) + cos((f64)in[t]));
+        i64 apart = (i64)bits[t + 2] - bits[t + 3];
+        count[t] = 5;
+        count[64 + t] = (u32)(u64)(apart < 0 ? -apart : apart) + 7;
+        apart = (i64)(u32)bits[t + 4] - (u32)bits[t + 5];
+        count[128 + t] = (u32)(u64)(apart < 0 ? -apart : apart) + 9;
+    }
+}
+// What is a macro here takes its arguments once, and before it stores anything.
+//! run once grid=1 block=64 oracle=once_oracle (f32[256]:rand, i32[256]:bits, f32[192], u32[192])
+__global__ void once(const f32 *in, const i32 *bits, f32 *out, u32 *count)
+{
+    u32 t = threadIdx.x, at = t, from = t + 2;
+    float angle = in[t], cosine;
+    sincosf(angle, &angle, &cosine);
+    double wide = in[t], wide_cosine;
+    sincos(wide, &wide, &wide_cosine);
+    __half2 low = __float2half2_rn(in[at++]);
+    __half2 high = __half2half2(__float2half(in[at++]));
+    count[64 + t] = __sad(bits[from++], bits[t + 3], 7u);
+    count[128 + t] = __usad((u32)bits[t + 4], (u32)bits[++from + 1], 9u);
+    out[t] = angle + cosine;
+    out[64 + t] = __low2float(low) - __high2float(high);
+    out[128 + t] = (f32)(wide + wide_cosine);
+    count[t] = at - t + (from - t - 2) + 1;
+}
+
+static void range_oracle(const f32 *a, f32 *out)
+{
+    for (u32 t = 0; t < 64; t++) {
+        f32 x = f32(to_bf16(a[t] * 1e30f)), y = f32(to_bf16(a[t + 64] * 1e30f));
+        out[t] = f32(to_bf16(x + y));
+        out[64 + t] = f32(to_bf16(x - y));
+        out[128 + t] = f32(to_bf16(x * 0.5f));
+        out[192 + t] = x < y ? x : y;
+    }
+}
+// The result of these has the type of the arguments: numbers of a bf16 are infinite as f16.
+//! run range grid=1 block=64 oracle=range_oracle (f32[128]:rand, f32[256])
+__global__ void range(const f32 *a, f32 *out)
+{
+    u32 t = threadIdx.x;
+    __nv_bfloat16 x = __float2bfloat16(a[t] * 1e30f), y = __float2bfloat16(a[t + 64] * 1e30f);
+    out[t] = __bfloat162float(__hadd(x, y));
+    out[64 + t] = __bfloat162float(__hsub(x, y));
+    out[128 + t] = __bfloat162float(__hmul(x, __float2bfloat16(0.5f)));
+    out[192 + t] = __bfloat162float(__hmin(x, y));
+}
+
+static void unordered_oracle(const f32 *a, const f32 *b, u32 *bits)
+{
+    for (u32 t = 0; t < 256; t++) {
+        f32 x = f32(to_f16(a[t])), y = f32(to_f16(b[t]));
+        bool nan = x != x || y != y;
+        bits[t] = (u32)(!nan && x != y) | (u32)(nan || x != y) << 1 | (u32)(nan || x == y) << 2 |
+                  (u32)(nan || x < y) << 3 | (u32)(nan || x <= y) << 4 | (u32)(nan || x > y) << 5 |
+                  (u32)(nan || x >= y) << 6 | (u32)(x != x) << 7;
+    }
+}
+// With a NaN __hne is false, and what ends in u is true.
+//! run unordered grid=1 block=256 oracle=unordered_oracle (f32[256]:edge, f32[256]:edge2, u32[256])
+__global__ void unordered(const f32 *a, const f32 *b, u32 *bits)
+{
+    u32 t = threadIdx.x;
+    __half x = __float2half(a[t]), y = __float2half(b[t]);
+    bits[t] = (u32)__hne(x, y) | (u32)__hneu(x, y) << 1 | (u32)__hequ(x, y) << 2 |
+              (u32)__hltu(x, y) << 3 | (u32)__hleu(x, y) << 4 | (u32)__hgtu(x, y) << 5 |
+              (u32)__hgeu(x, y) << 6 | (u32)__hisnan(x) << 7;
+}
+
+//! run narrow grid=1 block=256 (f32[256]:edge, f32[256]:edge2, f32[4096], u32[256])
+__global__ void narrow(const f32 *a, const f32 *b, f32 *out, u32 *bits)
+{
+    u32 t = threadIdx.x;
+    __nv_bfloat16 x = __float2bfloat16_rn(a[t]), y = __float2bfloat16(b[t]);
+    __half p = __float2half(a[t]), q = __float2half(b[t]);
+    out[t] = __bfloat162float(__hadd(x, y));
+    out[256 + t] = __bfloat162float(__hmul(x, __hsub(x, y)));
+    out[512 + t] = __bfloat162float(__hmax(__hneg(x), __habs(y)));
+    out[768 + t] = __bfloat162float(__hfma(x, y, x));
+    out[1024 + t] = __half2float(__hadd(p, q));
+    out[1280 + t] = __half2float(__hmul(p, __hsub(p, q)));
+    out[1536 + t] = __half2float(__hmin(__hneg(p), __habs(q)));
+    out[1792 + t] = __half2float(__hfma(p, q, p));
+    out[2048 + t] = __half2float(__hdiv(p, q));
+    out[2304 + t] = __bfloat162float(__hdiv(x, y));
+    out[2560 + t] = __bfloat162float(hsqrt(x));
+    out[2816 + t] = __half2float(hfloor(p));
+    float2 f = __half22float2(make_half2(p, q)), g = __bfloat1622float2(make_bfloat162(x, y));
+    out[3072 + t] = f.x;
+    out[3328 + t] = f.y;
+    out[3584 + t] = g.x;
+    out[3840 + t] = g.y;
+    bits[t] = (u32)__hlt(p, q) | (u32)__heq(x, y) << 1;
+}
+
+static void whole_oracle(const f64 *a, const f32 *b, i64 *out)
+{
+    for (u32 t = 0; t < 64; t++) {
+        out[t] = (i64)(u32)floor(a[t] * 1e7) ^ (i64)(u32)ceil(a[t] * 1e7);
+        out[64 + t] = (i64)floor(a[t] * 1e12) + (i64)ceil(a[t] * 1e12);
+        out[128 + t] = (i64)floor((f64)b[t]) * 3 + (i64)ceil((f64)b[t]);
+        out[192 + t] = (i64)((u64)rint(fabs(a[t]) * 1e15) + (u64)ceil(fabs((f64)b[t])));
+    }
+}
+//! run whole grid=1 block=64 oracle=whole_oracle (f64[64]:unit, f32[64]:rand, i64[256])
+__global__ void whole(const f64 *a, const f32 *b, i64 *out)
+{
+    u32 t = threadIdx.x;
+    out[t] = (i64)__double2uint_rd(a[t] * 1e7) ^ (i64)__double2uint_ru(a[t] * 1e7);
+    out[64 + t] = __double2ll_rd(a[t] * 1e12) + __double2ll_ru(a[t] * 1e12);
+    out[128 + t] = __float2ll_rd(b[t]) * 3 + __float2ll_ru(b[t]);
+    out[192 + t] = (i64)(__double2ull_rn(fabs(a[t]) * 1e15) + __float2ull_ru(fabsf(b[t])));
+}
