@@ -24,8 +24,11 @@ static ast_expr *unknown_function(front *f, ast_expr *e)
         if (advice)
             diag_fix(d, e->at, "use Kiln's name", "%s", advice);
     } else if (absent) {
+        bool is_cuda =
+            !strncmp(name, "cu", 2) || !strncmp(name, "tex", 3) || !strncmp(name, "surf", 4);
         diag_label(d, e->a->at, "%s",
                    strstr(absent, "brings it") ? "its header is not included"
+                   : is_cuda                   ? "a function of CUDA's libraries"
                                                : "C's library is the host's");
         diag_note(d, "%s", absent);
     } else if (near) {

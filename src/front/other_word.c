@@ -31,6 +31,9 @@ static const other_word other_words[] = {
      false},
     {"template", "C++: in C a macro makes one function for each type", NULL, false},
     {"class", "C++: a struct and functions that take its address do this in C", NULL, false},
+    {"using", "C++: C writes 'typedef TYPE NAME;'", NULL, false},
+    {"namespace", "C++: C's names stand alone; static functions and a prefix keep them apart", NULL,
+     false},
 };
 
 #define NO_WIDE_INT "integers have up to 64 bits; mul_high() gives the upper half of a product"
@@ -97,6 +100,61 @@ diag *complain_other_word(parser *p, const other_word *other, bool may_fix)
     if (other->ours && may_fix)
         diag_fix(d, at, *other->ours ? "use Kiln's word" : "leave it out", "%s", other->ours);
     return d;
+}
+
+#define GROUPS                                                                                     \
+    "barrier() waits for the block, warp_sync() for the warp; votes, shuffles, reductions and "    \
+    "scans "                                                                                       \
+    "of both are functions (warp_any, shuffle_down, block_sum, block_scan_sum)"
+#define FRAGMENTS                                                                                  \
+    "fragment_load_a, fragment_multiply_f16 and their sisters multiply matrices on every device, " \
+    "mma_f16 and wgmma_f16 on NVIDIA's"
+
+// What Kiln has instead of namespaces that kernels are written with.
+static const struct {
+    const char *name, *advice;
+} namespaces[] = {
+    {"cooperative_groups", GROUPS},
+    {"cg", GROUPS},
+    {"wmma", FRAGMENTS},
+    {"nvcuda", FRAGMENTS},
+    {"cub", GROUPS},
+    {"cuda", "atomic_add_at, fence_at, mbarrier_wait and async_copy_16 are its atomics, barriers "
+             "and copies"},
+    {"std", "min, max, abs, sqrt and C's other functions have no prefix"},
+};
+
+bool complain_cpp(parser *p)
+{
+    if (p->is_panicking)
+        return false;
+    const token *from = tok(p), *before = p->at ? &p->tokens[p->at - 1] : from;
+    if (before->kind == TOK_SHL && from->kind == TOK_LT && before->at.hi == from->at.lo) {
+        diag *d = parse_error(p, K1001, span_join(before->at, from->at),
+                              "a kernel cannot launch kernels");
+        diag_label(d, span_join(before->at, from->at), "CUDA C++: C has no '<<<'");
+        diag_note(d, "the host launches: one kernel after another, or a graph of them");
+        return true;
+    }
+    uint32_t at = p->at;
+    if (from->kind == TOK_IDENT)
+        at++;
+    else if (from->kind == TOK_COLON && before->kind == TOK_COLON)
+        at--;
+    const token *colon = at < p->end ? &p->tokens[at] : &p->stop;
+    const token *next = at + 1 < p->end ? &p->tokens[at + 1] : &p->stop;
+    if (colon->kind != TOK_COLON || next->kind != TOK_COLON || colon->at.hi != next->at.lo)
+        return false;
+    span both = span_join(colon->at, next->at);
+    diag *d = parse_error(p, K1001, both, "C has no namespaces");
+    const char *advice = "a name stands alone in C: leave out what is before '::'";
+    for (size_t i = 0; at && i < COUNT(namespaces); i++)
+        if (p->tokens[at - 1].kind == TOK_IDENT &&
+            !strcmp(p->tokens[at - 1].name, namespaces[i].name))
+            advice = namespaces[i].advice;
+    diag_label(d, both, "C++: '::' has no meaning in C");
+    diag_note(d, "%s", advice);
+    return true;
 }
 
 bool complain_template(parser *p, const char *spelled)

@@ -199,6 +199,8 @@ const other_word *find_other_word(const token *t);
 const other_word *find_other_type(const token *t, bool *combines);
 bool starts_other_word(const parser *p); // before a type, and no name of the file
 diag *complain_other_word(parser *p, const other_word *other, bool may_fix);
+// At C++'s `name::name` or CUDA's `<<<`, where something else was expected.
+bool complain_cpp(parser *p);
 // At a type behind `name <`: static_cast<f32>(x), square<f32>(x).
 bool complain_template(parser *p, const char *spelled);
 

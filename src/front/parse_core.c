@@ -131,6 +131,8 @@ void parse_expected(parser *p, const char *what)
         if (t->kind != TOK_EOF && known.lo >= t->at.lo && known.hi <= t->at.hi)
             p->is_panicking = true; // the token itself was found wrong when it was read
     }
+    if (complain_cpp(p))
+        return;
     diag *d = parse_error(p, K1001, t->at, "expected %s, found %s", what, found(p));
     diag_label(d, t->at, "expected %s here", what);
 }
@@ -158,7 +160,7 @@ void expect_semi(parser *p, const char *after)
         p->is_panicking = false; // the error was before it, in the same statement
         return;
     }
-    if (p->is_panicking)
+    if (p->is_panicking || complain_cpp(p))
         return;
     const token *t = tok(p);
     bool goes_on = (t->flags & TF_LINE_START) || t->kind == TOK_RBRACE;
@@ -238,6 +240,10 @@ bool expect_close(parser *p, token_kind k, span open)
     if (p->is_panicking) {
         if (p->had_error) // else the bracket is all that was said
             drop_bracket_diag(p, open);
+        return false;
+    }
+    if (complain_cpp(p)) {
+        drop_bracket_diag(p, open);
         return false;
     }
     const char *spelled = token_kind_spelling(k);

@@ -360,6 +360,8 @@ static ast_expr *parse_primary(parser *p)
             return parse_offsetof(p);
         if (!is_conversion && find_type_name(p, t->name, &d))
             return parse_stray_type(p);
+        if (complain_cpp(p))
+            return poison_expr(p, t->at);
         return parse_name(p);
     }
     }

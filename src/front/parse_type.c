@@ -540,7 +540,8 @@ static bool add_other_word(parser *p, spec_state *s)
         s->out.shared_at = here(p);
     else if (is_odd)
         diag_note(d, SHARED_PARAMETER);
-    p->is_panicking = p->scope == p->file_scope;
+    bool is_directive = !strcmp(other->word, "using") || !strcmp(other->word, "namespace");
+    p->is_panicking = p->scope == p->file_scope || is_directive;
     step(p);
     return true;
 }
@@ -689,6 +690,8 @@ static const type *missing_type(parser *p, const spec_state *s)
                        next == TOK_RPAREN || next == TOK_COMMA || next == TOK_LPAREN;
     bool has_marks = s->out.marks.kernel.lo || s->out.shared_at.lo;
     bool is_old_function = starts_old_function(p);
+    if (complain_cpp(p))
+        return type_scalar(TY_POISON);
     if (find_other_word(tok(p))) {
         complain_other_word(p, find_other_word(tok(p)), true);
         p->is_panicking = true;

@@ -203,6 +203,18 @@ static const struct {
      "clocks"},
     {" gmtime gmtime_r localtime localtime_r mktime strftime asctime ctime ",
      "<time.h> has time, clock_gettime and difftime; the date is the program's to compute"},
+    {" cudaTextureObject_t cudaSurfaceObject_t textureReference tex1D tex1Dfetch tex1DLod "
+     "tex1DLayered tex2D tex2DLod tex2DGrad tex2DLayered tex2Dgather tex3D tex3DLod texCubemap "
+     "surf1Dread surf1Dwrite surf2Dread surf2Dwrite surf3Dread surf3Dwrite read_imagef "
+     "write_imagef image2d_t sampler_t ",
+     "there are no textures: pass a buffer, clamp the coordinates and interpolate in the kernel"},
+    {" curandState curandState_t curandStateXORWOW_t curandStatePhilox4_32_10_t curand_init curand "
+     "curand4 curand_uniform curand_uniform4 curand_uniform_double curand_normal curand_normal2 ",
+     "philox(counter, key) gives random words that do not depend on the order of threads; "
+     "uniform_f32 and normal_f32 make numbers of them"},
+    {" cudaDeviceSynchronize cudaMalloc cudaFree cudaMemcpy cudaMemcpyAsync cudaMemset ",
+     "the host's work: kiln_sync, kiln_buffer_new and kiln_copy of <kiln/kiln.h>; in kernels "
+     "malloc, free, memcpy and memset"},
     {" pthread_t pthread_mutex_t system fork exec execv execvp wait waitpid pthread_create "
      "pthread_join pthread_mutex_lock ",
      "a kernel starts no programs and threads: the launch says how many threads there are"},
