@@ -7,8 +7,8 @@
 // unless the file includes <kiln/kernel.h> as well.
 //
 // Not here: C++ (templates, references, overloads, lambdas), textures, cooperative groups, launches
-// with <<< >>>, __constant__ memory that the host fills later (pass a buffer instead). The mask of
-// the …_sync functions is not looked at: all lanes of the warp take part.
+// with <<< >>>, __constant__ memory that the host fills later (pass a buffer instead). All lanes of
+// the warp call a …_sync function together; the mask of each says which lanes its result is of.
 #ifndef KILN_CUDA_H
 #define KILN_CUDA_H
 
@@ -244,20 +244,67 @@ typedef unsigned int uint;
 #define __shfl_up(...)                 __shfl_up_sync(0, __VA_ARGS__)
 #define __shfl_down(...)               __shfl_down_sync(0, __VA_ARGS__)
 #define __shfl_xor(...)                __shfl_xor_sync(0, __VA_ARGS__)
-#define __ballot_sync(mask, condition) warp_ballot((condition) != 0)
-#define __any_sync(mask, condition)    ((i32)warp_any((condition) != 0))
-#define __all_sync(mask, condition)    ((i32)warp_all((condition) != 0))
-#define __ballot(condition)            __ballot_sync(0, condition)
-#define __any(condition)               __any_sync(0, condition)
-#define __all(condition)               __all_sync(0, condition)
+// Every lane of the warp calls these together. A lane's mask says which lanes its result is of.
+#define __ballot_sync(mask, condition) (warp_ballot((condition) != 0) & (u32)(mask))
+#define __any_sync(mask, condition)    ((i32)(__ballot_sync(mask, condition) != 0))
+#define __all_sync(mask, condition)    ((i32)(__ballot_sync(mask, (condition) == 0) == 0))
+#define __ballot(condition)            warp_ballot((condition) != 0)
+#define __any(condition)               ((i32)warp_any((condition) != 0))
+#define __all(condition)               ((i32)warp_all((condition) != 0))
 #define __activemask()                 warp_active()
-#define __match_any_sync(mask, value)  warp_match(value)
-#define __reduce_add_sync(mask, value) warp_sum(value)
-#define __reduce_min_sync(mask, value) warp_min(value)
-#define __reduce_max_sync(mask, value) warp_max(value)
-#define __reduce_and_sync(mask, value) warp_and(value)
-#define __reduce_or_sync(mask, value)  warp_or(value)
-#define __reduce_xor_sync(mask, value) warp_xor(value)
+#define __match_any_sync(mask, value)  (warp_match(value) & (u32)(mask))
+#define __match_all_sync(mask, value, all)                                                         \
+    kiln_cuda_match_all(mask, __match_any_sync(mask, value), all)
+static inline u32 kiln_cuda_match_all(u32 mask, u32 same, i32 *all)
+{
+    *all = same == (mask & warp_ballot(true));
+    return *all ? same : 0;
+}
+// The lanes of a mask one by one, unless all masks are full.
+#define KILN_CUDA_REDUCE(name, type, of_warp, first, step)                                         \
+    static inline type kiln_cuda_##name(u32 mask, type value)                                      \
+    {                                                                                              \
+        if (warp_all(mask == ~0u))                                                                 \
+            return of_warp(value);                                                                 \
+        u32 lanes = mask & warp_ballot(true);                                                      \
+        type all = first;                                                                          \
+        _Pragma("unroll 1") for (u32 i = 0; i < 32; i++)                                           \
+        {                                                                                          \
+            type one = shuffle(value, i);                                                          \
+            all = lanes >> i & 1u ? (step) : all;                                                  \
+        }                                                                                          \
+        return all;                                                                                \
+    }
+KILN_CUDA_REDUCE(add, u32, warp_sum, 0, all + one)
+KILN_CUDA_REDUCE(and, u32, warp_and, ~0u, all &one)
+KILN_CUDA_REDUCE(or, u32, warp_or, 0, all | one)
+KILN_CUDA_REDUCE(xor, u32, warp_xor, 0, all ^ one)
+KILN_CUDA_REDUCE(umin, u32, warp_min, ~0u, one < all ? one : all)
+KILN_CUDA_REDUCE(umax, u32, warp_max, 0, one > all ? one : all)
+KILN_CUDA_REDUCE(smin, i32, warp_min, 0x7fffffff, one < all ? one : all)
+KILN_CUDA_REDUCE(smax, i32, warp_max, -0x7fffffff - 1, one > all ? one : all)
+#define KILN_CUDA_FULL(mask) (__builtin_constant_p(mask) && (u32)(mask) == ~0u)
+#define KILN_CUDA_LIKE(value, result)                                                              \
+    _Generic((value), u32 : (u32)(result), default : (i32)(result))
+#define __reduce_and_sync(mask, value)                                                             \
+    (KILN_CUDA_FULL(mask) ? warp_and((u32)(value)) : kiln_cuda_and(mask, (u32)(value)))
+#define __reduce_or_sync(mask, value)                                                              \
+    (KILN_CUDA_FULL(mask) ? warp_or((u32)(value)) : kiln_cuda_or(mask, (u32)(value)))
+#define __reduce_xor_sync(mask, value)                                                             \
+    (KILN_CUDA_FULL(mask) ? warp_xor((u32)(value)) : kiln_cuda_xor(mask, (u32)(value)))
+#define __reduce_add_sync(mask, value)                                                             \
+    KILN_CUDA_LIKE(value, KILN_CUDA_FULL(mask) ? warp_sum((u32)(value))                            \
+                                               : kiln_cuda_add(mask, (u32)(value)))
+#define __reduce_min_sync(mask, value)                                                             \
+    _Generic((value), u32                                                                          \
+             : KILN_CUDA_FULL(mask) ? warp_min((u32)(value)) : kiln_cuda_umin(mask, (u32)(value)), \
+               default                                                                             \
+             : KILN_CUDA_FULL(mask) ? warp_min((i32)(value)) : kiln_cuda_smin(mask, (i32)(value)))
+#define __reduce_max_sync(mask, value)                                                             \
+    _Generic((value), u32                                                                          \
+             : KILN_CUDA_FULL(mask) ? warp_max((u32)(value)) : kiln_cuda_umax(mask, (u32)(value)), \
+               default                                                                             \
+             : KILN_CUDA_FULL(mask) ? warp_max((i32)(value)) : kiln_cuda_smax(mask, (i32)(value)))
 
 // --- atomics
 #define atomicAdd(p, value)             atomic_add(p, value)

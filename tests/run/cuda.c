@@ -219,3 +219,70 @@ __global__ void whole(const f64 *a, const f32 *b, i64 *out)
     out[128 + t] = __float2ll_rd(b[t]) * 3 + __float2ll_ru(b[t]);
     out[192 + t] = (i64)(__double2ull_rn(fabs(a[t]) * 1e15) + __float2ull_ru(fabsf(b[t])));
 }
+
+static void groups_oracle(const u32 *x, u32 *out, i32 *less)
+{
+    for (u32 t = 0; t < 72; t++) {
+        u32 first = t & ~31u, peers = 0, ballot = 0, any = 0, match = 0;
+        u32 sum = 0, least = ~0u, most = 0, both = ~0u, either = 0, odd = 0;
+        i32 low = 0x7fffffff, high = -0x7fffffff - 1;
+        for (u32 o = first; o < 72 && o < first + 32; o++) {
+            if ((x[o] & 3) != (x[t] & 3))
+                continue;
+            u32 bit = 1u << (o - first), v = x[o] * 2654435761u;
+            peers |= bit;
+            ballot |= x[o] & 4 ? bit : 0;
+            match |= (x[o] & 7) == (x[t] & 7) ? bit : 0;
+            any |= x[o] & 8;
+            sum += v;
+            least = v < least ? v : least;
+            most = v > most ? v : most;
+            low = (i32)v < low ? (i32)v : low;
+            high = (i32)v > high ? (i32)v : high;
+            both &= v;
+            either |= v;
+            odd ^= v;
+        }
+        out[t] = ballot;
+        out[72 + t] = (any != 0) | (ballot == peers ? 2u : 0);
+        out[144 + t] = match;
+        out[216 + t] = sum;
+        out[288 + t] = least ^ most * 3;
+        out[360 + t] = both ^ either * 3 ^ odd * 5;
+        out[432 + t] = match == peers ? match + 1 : 0;
+        less[t] = low;
+        less[72 + t] = high;
+    }
+}
+// The lanes of a warp call together, each group of them with a mask of its own.
+//! run groups grid=1 block=72 oracle=groups_oracle (u32[72]:mod19, u32[504], i32[144])
+__global__ void groups(const u32 *x, u32 *out, i32 *less)
+{
+    u32 t = threadIdx.x, mine = x[t], v = mine * 2654435761u;
+    u32 peers = __match_any_sync(~0u, mine & 3);
+    out[t] = __ballot_sync(peers, mine & 4);
+    out[72 + t] = (u32)__any_sync(peers, mine & 8) | (u32)__all_sync(peers, mine & 4) << 1;
+    out[144 + t] = __match_any_sync(peers, mine & 7);
+    out[216 + t] = __reduce_add_sync(peers, v);
+    out[288 + t] = __reduce_min_sync(peers, v) ^ __reduce_max_sync(peers, v) * 3;
+    out[360 + t] = __reduce_and_sync(peers, v) ^ __reduce_or_sync(peers, v) * 3 ^
+                   __reduce_xor_sync(peers, v) * 5;
+    i32 all;
+    u32 same = __match_all_sync(peers, mine & 7, &all);
+    out[432 + t] = same + (u32)all;
+    less[t] = __reduce_min_sync(peers, (i32)v);
+    less[72 + t] = __reduce_max_sync(peers, (i32)v);
+}
+// A full mask is the whole warp, with the lanes that it has.
+//! run full grid=1 block=72 (i32[72]:bits, i32[360])
+__global__ void full(const i32 *x, i32 *out)
+{
+    const unsigned all = 0xffffffff;
+    u32 t = threadIdx.x;
+    out[t] = __reduce_add_sync(0xffffffff, x[t]) + __any_sync(all, x[t] > 0) +
+             __all_sync(~0u, x[t] > 0);
+    out[72 + t] = __reduce_min_sync(all, x[t]);
+    out[144 + t] = (i32)__ballot_sync(all, x[t] < 0);
+    out[216 + t] = __reduce_add_sync(all, x[t]) < 0;
+    out[288 + t] = __reduce_max_sync(-1, x[t]);
+}
