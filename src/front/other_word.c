@@ -157,6 +157,22 @@ bool complain_cpp(parser *p)
     return true;
 }
 
+// All that stands between '<' and '>' in `static_cast<const f32 *>`, when that is short.
+static const char *cast_type(const parser *p, const char *first)
+{
+    enum { MOST_TOKENS = 8 };
+    span all = here(p);
+    for (uint32_t i = 0; i < MOST_TOKENS; i++) {
+        const token *t = tok_ahead(p, i);
+        if (t->kind == TOK_GT) {
+            str s = source_text(p->f->sources, all);
+            return str_format(p->f->in, "%.*s", (int)s.len, s.at);
+        }
+        all = span_join(all, t->at);
+    }
+    return first;
+}
+
 bool complain_template(parser *p, const char *spelled)
 {
     const token *of = p->at >= 2 ? &p->tokens[p->at - 2] : NULL;
@@ -164,7 +180,7 @@ bool complain_template(parser *p, const char *spelled)
         return false;
     diag *d = parse_error(p, K1033, here(p), "'%s' is a type, where a value is expected", spelled);
     if (strstr(of->name, "_cast"))
-        diag_label(d, here(p), "C++: C writes a cast as (%s)x", spelled);
+        diag_label(d, here(p), "C++: C writes a cast as (%s)x", cast_type(p, spelled));
     else
         diag_label(d, here(p), "C++: in C a macro makes one function for each type");
     return true;

@@ -372,6 +372,9 @@ static ast_expr *parse_primary(parser *p)
         diag_label(d, t->at, "expected an expression here");
         diag_note(d, "GNU's '&&label' is not part of Kiln's C: use a switch, or a table of "
                      "functions");
+    } else if (kind(p) == TOK_LBRACE && p->at && p->tokens[p->at - 1].kind == TOK_ASSIGN) {
+        diag *d = parse_error(p, K1001, t->at, "a braced list is not a value");
+        diag_label(d, t->at, "write the type before it: (TYPE){…}");
     } else {
         parse_expected(p, "an expression");
     }

@@ -24,4 +24,7 @@ __global__ void g(float *x)
     x[2] = x[0] > 0 ? x[1] : my::own(x);
     x[3] = (float)size_of(1, 2);
 next: x[4] = 1;
+    float3 v;
+    v = {1, 2, 3};
+    x[5] = v.x;
 }
