@@ -380,10 +380,14 @@ static inline u32 kiln_cuda_usad(u32 a, u32 b, u32 sum)
 {
     return (a < b ? b - a : a - b) + sum;
 }
-#define __sad(a, b, c)                    kiln_cuda_sad((i32)(a), (i32)(b), (u32)(c))
-#define __usad(a, b, c)                   kiln_cuda_usad((u32)(a), (u32)(b), (u32)(c))
-#define __byte_perm(x, y, selector)       permute_bytes((u32)(x), (u32)(y), (u32)(selector))
-#define __dp4a(a, b, c)                   dot4_i8((u32)(a), (u32)(b), (i32)(c))
+#define __sad(a, b, c)              kiln_cuda_sad((i32)(a), (i32)(b), (u32)(c))
+#define __usad(a, b, c)             kiln_cuda_usad((u32)(a), (u32)(b), (u32)(c))
+#define __byte_perm(x, y, selector) permute_bytes((u32)(x), (u32)(y), (u32)(selector))
+// The bytes of unsigned numbers are unsigned.
+#define __dp4a(a, b, c)                                                                            \
+    _Generic((a), u32                                                                              \
+             : dot4_u8((u32)(a), (u32)(b), (u32)(c)), default                                      \
+             : dot4_i8((u32)(a), (u32)(b), (i32)(c)))
 #define __funnelshift_l(low, high, count) funnel_left((u32)(high), (u32)(low), (u32)(count))
 static inline i32 kiln_cuda_ffs(u32 x)
 {
@@ -419,6 +423,10 @@ static inline void kiln_cuda_fast_sincosf(f32 x, f32 *sine, f32 *cosine)
 {
     *sine = fast_sin(x);
     *cosine = fast_cos(x);
+}
+static inline f32 kiln_cuda_fast_tanf(f32 x)
+{
+    return fast_div(fast_sin(x), fast_cos(x));
 }
 static inline void kiln_cuda_sincos(f64 x, f64 *sine, f64 *cosine)
 {
@@ -495,6 +503,9 @@ static inline void kiln_cuda_sincos(f64 x, f64 *sine, f64 *cosine)
 #define __log2f(x)                  fast_log2(x)
 #define __sinf(x)                   fast_sin(x)
 #define __cosf(x)                   fast_cos(x)
+#define __log10f(x)                 (fast_log2(x) * 0.30102999566f)
+#define __exp10f(x)                 fast_exp2((x)*3.3219280949f)
+#define __tanf(x)                   kiln_cuda_fast_tanf(x)
 #define __powf(x, y)                fast_pow(x, y)
 #define __fdividef(a, b)            fast_div(a, b)
 #define CUDART_INF_F                INFINITY

@@ -286,3 +286,25 @@ __global__ void full(const i32 *x, i32 *out)
     out[216 + t] = __reduce_add_sync(all, x[t]) < 0;
     out[288 + t] = __reduce_max_sync(-1, x[t]);
 }
+
+static void dots_oracle(const u32 *a, const u32 *b, i32 *out, u32 *unsigned_out)
+{
+    for (u32 t = 0; t < 64; t++) {
+        i32 sum = -5;
+        u32 unsigned_sum = 7;
+        for (u32 i = 0; i < 4; i++) {
+            sum += (i8)(a[t] >> 8 * i) * (i8)(b[t] >> 8 * i);
+            unsigned_sum += (u32)((u8)(a[t] >> 8 * i) * (u8)(b[t] >> 8 * i));
+        }
+        out[t] = sum;
+        unsigned_out[t] = unsigned_sum;
+    }
+}
+// The type of the words says whether their bytes are signed.
+//! run dots grid=1 block=64 oracle=dots_oracle (u32[64]:bits, u32[64]:bits, i32[64], u32[64])
+__global__ void dots(const u32 *a, const u32 *b, i32 *out, u32 *unsigned_out)
+{
+    u32 t = threadIdx.x;
+    out[t] = __dp4a((int)a[t], (int)b[t], -5);
+    unsigned_out[t] = __dp4a(a[t], b[t], 7u);
+}
