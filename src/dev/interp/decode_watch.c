@@ -112,10 +112,11 @@ static bool is_same_span(span a, span b)
     return a.lo == b.lo && a.hi == b.hi;
 }
 
-static void look_at_copies(watcher *w)
+// Whether each load and store is part of one.
+static bool *find_copies(const watcher *w)
 {
     const ir_func *f = w->f;
-    bool *is_copy = arena_array(w->d->scratch, bool, f->insts.len); // loads and stores
+    bool *is_copy = arena_array(w->d->scratch, bool, f->insts.len);
     for (ir_inst_id id = 1; id < f->insts.len; id++)
         is_copy[id] = ir_at(f, id)->op == IR_LOAD || ir_at(f, id)->op == IR_STORE;
     for (bool did_change = true; did_change;) {
@@ -138,6 +139,34 @@ static void look_at_copies(watcher *w)
             }
         }
     }
+    return is_copy;
+}
+
+// A variable that a copy stores to is as little set as what was copied.
+static void open_copied(watcher *w, const bool *is_copy)
+{
+    const ir_func *f = w->f;
+    for (bool did_change = true; did_change;) {
+        did_change = false;
+        for (ir_inst_id id = 1; id < f->insts.len; id++) {
+            const ir_inst *i = ir_at(f, id);
+            if (i->op != IR_STORE || !is_copy[id] || !is_set_local(w, i))
+                continue;
+            for (uint32_t k = 1; k < i->operand_count; k++) {
+                ir_inst_id from = ir_def_of(f, ir_operand(f, i, k));
+                if (!from || is_set_local(w, ir_at(f, from)))
+                    continue;
+                w->locals[w->local[ir_operand(f, i, 0)] - 1].is_open = true;
+                did_change = true;
+                break;
+            }
+        }
+    }
+}
+
+static void mark_copies(const watcher *w, const bool *is_copy)
+{
+    const ir_func *f = w->f;
     for (ir_inst_id id = 1; id < f->insts.len; id++)
         if (is_copy[id] && w->d->watched[id])
             w->d->watched[id] =
@@ -202,6 +231,8 @@ void decode_watch(decoder *d)
     w.locals = arena_array(d->scratch, local_facts, f->locals.len + 1);
     d->watched = arena_array(d->scratch, uint8_t, f->insts.len);
     look_at_locals(&w);
+    const bool *is_copy = find_copies(&w);
+    open_copied(&w, is_copy);
     uint32_t granule = d->p->granule;
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
@@ -219,6 +250,6 @@ void decode_watch(decoder *d)
         granule = align < granule ? align : granule;
     }
     d->p->granule = granule;
-    look_at_copies(&w);
+    mark_copies(&w, is_copy);
     leave_accumulators(&w);
 }

@@ -1,0 +1,34 @@
+// Records that are set in part and copied as a whole: what is read of them is set, so nothing is found here.
+#include <kiln/kernel.h>
+
+typedef struct some {
+    u32 of[4];
+} some;
+
+static inline some first_of(const u32 *from)
+{
+    some w;
+    w.of[0] = from[0];
+    return w;
+}
+
+//! run returned block=32 (u32[64]:iota, u32[32])
+kernel block(32) void returned(const u32 *in, u32 *out)
+{
+    some own[2];
+    for (u32 s = 0; s < 2; s++)
+        own[s] = first_of(in + lane() + s);
+    out[lane()] = own[0].of[0] + own[1].of[0];
+}
+
+//! run nested block=32 (u32[64]:iota, u32[32])
+kernel block(32) void nested(const u32 *in, u32 *out)
+{
+    struct {
+        some left, right;
+    } pair, copy;
+    pair.left = first_of(in + lane());
+    copy = pair;
+    copy.right = copy.left;
+    out[lane()] = copy.right.of[0];
+}
