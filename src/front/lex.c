@@ -75,6 +75,13 @@ bool lex_is_ident_byte(char c)
     return byte_class[(unsigned char)c] & IDENT;
 }
 
+// Kinds of tokens that digraphs spell, too: those keep their text.
+static bool has_digraph(token_kind k)
+{
+    return k == TOK_HASH || k == TOK_HASHHASH || k == TOK_LBRACKET || k == TOK_RBRACKET ||
+           k == TOK_LBRACE || k == TOK_RBRACE;
+}
+
 str lex_spelling(const token *t)
 {
     switch (t->kind) {
@@ -85,6 +92,8 @@ str lex_spelling(const token *t)
     case TOK_OTHER: return t->bytes;
     case TOK_IDENT: return (str){t->name, name_len(t->name)};
     default:
+        if (has_digraph((token_kind)t->kind) && t->bytes.len)
+            return t->bytes;
         return str_of(t->kind < TOK_KIND_COUNT && spellings[t->kind] ? spellings[t->kind] : "");
     }
 }
@@ -499,6 +508,18 @@ static const char *prefixed_quote(const lexer *l)
     return *p == '"' || *p == '\'' ? p : NULL;
 }
 
+// Behind '%:', which is '#': another one makes it '##'.
+static token_kind lex_digraph_hash(lexer *l, const char *behind)
+{
+    const char *third = logical(l, behind), *fourth = *third == '%' ? logical(l, third + 1) : third;
+    if (*third == '%' && *fourth == ':') {
+        l->at = fourth + 1;
+        return TOK_HASHHASH;
+    }
+    l->at = behind;
+    return TOK_HASH;
+}
+
 static token_kind lex_punct(lexer *l)
 {
     const char *p = l->at;
@@ -532,10 +553,9 @@ static token_kind lex_punct(lexer *l)
     case '*': return d == '=' ? LONGER(STAR_EQ) : TOK_STAR;
     case '/': return d == '=' ? LONGER(SLASH_EQ) : TOK_SLASH;
     case '%':
-        return d == '='   ? LONGER(PERCENT_EQ)
-               : d == '>' ? LONGER(RBRACE)
-               : d == ':' ? LONGER(HASH)
-                          : TOK_PERCENT;
+        if (d == ':')
+            return lex_digraph_hash(l, second + 1);
+        return d == '=' ? LONGER(PERCENT_EQ) : d == '>' ? LONGER(RBRACE) : TOK_PERCENT;
     case '!': return d == '=' ? LONGER(NE) : TOK_NOT;
     case '=': return d == '=' ? LONGER(EQ) : TOK_ASSIGN;
     case '^': return d == '=' ? LONGER(CARET_EQ) : TOK_CARET;
@@ -579,6 +599,8 @@ static bool lex_here(lexer *l, token *out)
         lex_quoted(l, from, out);
     } else {
         out->kind = (uint8_t)lex_punct(l);
+        if (has_digraph((token_kind)out->kind) && (c == '%' || c == '<' || c == ':'))
+            out->bytes = (str){from, (size_t)(l->at - from)};
         if (out->kind == TOK_OTHER && !lex_foreign(l, out))
             return false;
     }
