@@ -31,6 +31,8 @@ const type *check_usual(front *f, ast_expr **a, ast_expr **b);
 const type *check_usual_type(const type *a, const type *b);
 const type *check_promoted_type(const type *t);
 const type *check_bits_type(const field *f); // of a bit-field's value: i32 where it holds them all
+// The bit-field that e names, or that e sets and has the value of; else NULL.
+const field *check_bits_field(const ast_expr *e);
 bool check_is_unsigned_bits(const ast_expr *e); // reads an unsigned bit-field
 // The constant must fit the bit-field; a diagnostic when it does not.
 void check_bits_fit(front *f, const ast_expr *e, const field *bits);

@@ -175,13 +175,20 @@ static bool is_truth_value(const ast_expr *e)
     return false;
 }
 
+const field *check_bits_field(const ast_expr *e)
+{
+    if ((e->kind == E_ASSIGN || e->kind == E_INCDEC) && e->a)
+        e = e->a;
+    return e->kind == E_MEMBER ? e->bits : NULL;
+}
+
 // The bit-field that e reads, through implicit conversions.
 static const field *bits_of(const ast_expr *e)
 {
     while (e->kind == E_CONVERT && !e->cast_type &&
            (e->convert == CONVERT_LOAD || e->convert == CONVERT_INT))
         e = e->a;
-    return e->kind == E_MEMBER ? e->bits : NULL;
+    return check_bits_field(e);
 }
 
 bool check_is_unsigned_bits(const ast_expr *e)

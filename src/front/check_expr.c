@@ -610,8 +610,9 @@ ast_expr *check_rvalue(front *f, ast_expr *e)
         return check_wrap(f, e, CONVERT_DECAY, type_pointer(f->in, t->base));
     if (t->kind == TY_FUNC)
         return check_function_value(f, e);
+    const field *bits = check_bits_field(e);
     if (!e->is_lvalue)
-        return e;
+        return bits ? check_force(f, e, check_bits_type(bits)) : e;
     if (t->kind == TY_VOID)
         return e;
     if (check_map_value(f, t, e->at, "read"))
@@ -623,7 +624,7 @@ ast_expr *check_rvalue(front *f, ast_expr *e)
         return check_poison(f, e);
     }
     ast_expr *value = check_wrap(f, e, CONVERT_LOAD, t->unqualified);
-    return e->kind == E_MEMBER && e->bits ? check_force(f, value, check_bits_type(e->bits)) : value;
+    return bits ? check_force(f, value, check_bits_type(bits)) : value;
 }
 
 ast_expr *check_lvalue_or_value(front *f, ast_expr *e)
@@ -641,14 +642,16 @@ ast_expr *check_condition(front *f, ast_expr *e)
     bool suspicious = e->kind == E_ASSIGN && e->op == TOK_ASSIGN && !e->is_parenthesised;
     if (e->kind == E_STRING) // assert(n > 0 && "n is a count"): a literal is never null
         return check_int(f, e->at, type_scalar(TY_BOOL), 1);
-    e = check_value(f, e);
+    e = check_expr(f, e);
+    suspicious &= e->kind == E_ASSIGN;
+    e = check_rvalue(f, e);
     if (is_poison(e))
         return e;
     if (e->type->kind == TY_VOID) {
         check_no_value(f, e, "a condition is wanted here");
         return check_poison(f, e);
     }
-    if (suspicious && e->kind == E_ASSIGN) {
+    if (suspicious) {
         diag *d = diag_raise(f->diags, K2206, e->at, "this condition assigns");
         diag_label(d, e->op_at,
                    "'=' stores, '==' compares; put parentheses around it if it is meant");
