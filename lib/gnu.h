@@ -5,6 +5,76 @@
 #define KILN_LIB_GNU_H
 
 // --- bits
+static inline i32 k_gnu_popcount(u32 x)
+{
+    return (i32)popcount(x);
+}
+
+static inline i32 k_gnu_popcountl(u64 x)
+{
+    return (i32)popcount(x);
+}
+
+static inline i32 k_gnu_popcountll(u64 x)
+{
+    return (i32)popcount(x);
+}
+
+static inline i32 k_gnu_parity(u32 x)
+{
+    return (i32)popcount(x) & 1;
+}
+
+static inline i32 k_gnu_parityl(u64 x)
+{
+    return (i32)popcount(x) & 1;
+}
+
+static inline i32 k_gnu_parityll(u64 x)
+{
+    return (i32)popcount(x) & 1;
+}
+
+static inline i32 k_gnu_clz(u32 x)
+{
+    return (i32)leading_zeros(x);
+}
+
+static inline i32 k_gnu_clzl(u64 x)
+{
+    return (i32)leading_zeros(x);
+}
+
+static inline i32 k_gnu_clzll(u64 x)
+{
+    return (i32)leading_zeros(x);
+}
+
+static inline i32 k_gnu_ctz(u32 x)
+{
+    return (i32)trailing_zeros(x);
+}
+
+static inline i32 k_gnu_ctzl(u64 x)
+{
+    return (i32)trailing_zeros(x);
+}
+
+static inline i32 k_gnu_ctzll(u64 x)
+{
+    return (i32)trailing_zeros(x);
+}
+
+static inline u16 k_gnu_bswap16(u16 x)
+{
+    return (u16)permute_bytes(x, 0, 0x4401u);
+}
+
+static inline u32 k_gnu_bswap32(u32 x)
+{
+    return permute_bytes(x, 0, 0x0123u);
+}
+
 static inline i32 k_gnu_ffs(i32 x)
 {
     return x ? (i32)trailing_zeros((u32)x) + 1 : 0;
