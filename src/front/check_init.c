@@ -3,8 +3,19 @@
 // Start reading at check_init; fill is the heart.
 #include "front/check.h"
 
+typedef struct chosen { // the member of a union that the list names last
+    const type *of;
+    uint64_t offset, index;
+} chosen;
+
+typedef struct filled { // what a list has given values so far
+    uint64_t end;       // no byte from here on
+    vec(chosen) choices;
+} filled;
+
 typedef struct filler {
     front *f;
+    filled *done;
     ast_expr *list;    // receives the entries
     ast_expr *braces;  // whose items are being consumed
     uint32_t next;     // of braces->items
@@ -38,8 +49,7 @@ static const type *child_at(filler *s, const type *t, uint64_t index, uint64_t *
     const field *member = &type_def(t)->fields.at[index];
     *offset += member->offset;
     s->bits = member->bits ? member : NULL;
-    bool is_flexible = member->type->kind == TY_ARRAY && member->type->is_incomplete;
-    return is_flexible ? type_array(s->f->in, member->type->base, 0, false) : member->type;
+    return member->type;
 }
 
 static bool is_aggregate(const type *t)
@@ -50,6 +60,43 @@ static bool is_aggregate(const type *t)
 static bool is_char_array(const type *t)
 {
     return t->kind == TY_ARRAY && (t->base->kind == TY_I8 || t->base->kind == TY_U8);
+}
+
+static void push_entry(filler *s, uint64_t offset, ast_expr *value)
+{
+    uint64_t end = offset + type_size(s->bits ? s->bits->type : value->type);
+    vec_push(s->f->in, &s->list->inits,
+             ((init_entry){.offset = offset, .value = value, .bits = s->bits}));
+    if (end > s->done->end)
+        s->done->end = end;
+}
+
+// Values that lie in the object of type t at `offset` so far are those of another one: all of it
+// is zero again.
+static void start_again(filler *s, const type *t, uint64_t offset, span at)
+{
+    if (offset >= s->done->end || !type_size(t))
+        return;
+    ast_expr *zero = check_new(s->f, E_INIT_LIST, at, t->unqualified);
+    zero->is_const = true;
+    s->bits = NULL;
+    push_entry(s, offset, zero);
+}
+
+// The list goes on in member `index` of the union t at `offset`.
+static void choose_member(filler *s, const type *t, uint64_t offset, uint64_t index, span at)
+{
+    const type *of = type_def(t);
+    for (uint32_t i = s->done->choices.len; i-- && offset < s->done->end;) {
+        chosen *last = &s->done->choices.at[i];
+        if (last->of != of || last->offset != offset)
+            continue;
+        if (last->index != index)
+            start_again(s, t, offset, at);
+        last->index = index;
+        return;
+    }
+    vec_push(s->f->in, &s->done->choices, ((chosen){.of = of, .offset = offset, .index = index}));
 }
 
 static void add_entry(filler *s, uint64_t offset, ast_expr *value)
@@ -65,8 +112,7 @@ static void add_entry(filler *s, uint64_t offset, ast_expr *value)
     if (is_poison(value))
         s->is_bad = true;
     else
-        vec_push(s->f->in, &s->list->inits,
-                 ((init_entry){.offset = offset, .value = value, .bits = s->bits}));
+        push_entry(s, offset, value);
 }
 
 static void add_string(filler *s, const type *t, uint64_t offset, ast_expr *value)
@@ -98,8 +144,23 @@ static void add_scalar(filler *s, const type *t, uint64_t offset, ast_expr *valu
     add_entry(s, offset, value);
 }
 
+// The array without a length at a struct's end has no room in a variable.
+static void no_room(filler *s, const field *flexible, span at)
+{
+    diag *d = diag_raise(s->f->diags, K1027, at, "a list gives no values to '%s'", flexible->name);
+    diag_label(d, at, "the struct has no room for them");
+    diag_label(d, flexible->at, "the array without a length");
+    diag_note(d, "store them into memory that is large enough, such as malloc's");
+    s->is_bad = true;
+}
+
 static void too_many(filler *s, const type *t, const ast_expr *value)
 {
+    const field *flexible = type_flexible(t);
+    if (flexible) {
+        no_room(s, flexible, value->at);
+        return;
+    }
     diag *d = diag_raise(s->f->diags, K2101, value->at, "too many values for '%s'", T_OF(s->f, t));
     diag_label(d, value->at, "the first one too many");
     s->is_bad = true;
@@ -135,6 +196,10 @@ static bool find_child(filler *s, const type *t, const struct designator *d, uin
             const field *member = &def->fields.at[i];
             if (member->name == d->field ||
                 (!member->name && type_find_field(member->type, d->field, &offset))) {
+                if (member == type_flexible(t)) {
+                    no_room(s, member, d->at);
+                    return false;
+                }
                 *index = i;
                 *stays = !member->name;
                 return true;
@@ -178,12 +243,18 @@ static void fill_designated(filler *s, const type *t, uint64_t offset, const str
         return;
     }
     uint64_t at = offset;
+    if (t->kind == TY_UNION)
+        choose_member(s, t, offset, *index, d->at);
     const type *child = child_at(s, t, *index, &at);
     const struct designator *rest = stays ? d : d->next;
     if (!rest) {
         ast_expr *value = s->braces->items.at[s->next].value;
-        if (is_aggregate(child) && value->kind != E_INIT_LIST &&
-            !(is_char_array(child) && value->kind == E_STRING)) {
+        if (is_aggregate(child) && value->kind == E_STRING && !is_char_array(child)) {
+            s->braces->items.at[s->next].designators = NULL;
+            fill(s, child, at, 0, false); // braces left out around a text
+            return;
+        }
+        if (is_aggregate(child) && value->kind != E_INIT_LIST && value->kind != E_STRING) {
             value = s->braces->items.at[s->next].value = check_value(s->f, value);
             if (!is_poison(value) && !type_same(value->type, child, true)) {
                 s->braces->items.at[s->next].designators = NULL;
@@ -222,10 +293,12 @@ static void fill(filler *s, const type *t, uint64_t offset, uint64_t index, bool
                 return;
             }
             uint64_t at = offset;
+            if (t->kind == TY_UNION)
+                choose_member(s, t, offset, index, item->value->at);
             const type *child = child_at(s, t, index, &at);
             bool direct = !is_aggregate(child) || item->value->kind == E_INIT_LIST ||
                           (is_char_array(child) && item->value->kind == E_STRING);
-            if (!direct) {
+            if (!direct && item->value->kind != E_STRING) { // a text is an array's, further inside
                 item->value = check_value(s->f, item->value);
                 direct = is_poison(item->value) || type_same(item->value->type, child, true);
             }
@@ -265,7 +338,9 @@ static void fill_list(filler *s, const type *t, uint64_t offset, ast_expr *list)
     }
     if (type_def(t)->is_incomplete && t->kind != TY_ARRAY)
         return;
-    filler inner = {.f = s->f, .list = s->list, .braces = list, .is_in_range = s->is_repeated};
+    start_again(s, t, offset, list->at);
+    filler inner = {
+        .f = s->f, .done = s->done, .list = s->list, .braces = list, .is_in_range = s->is_repeated};
     fill(&inner, t, offset, 0, true);
     s->is_bad |= inner.is_bad;
     if (inner.reached > s->reached)
@@ -295,7 +370,8 @@ static void fill_value(filler *s, const type *t, uint64_t offset, ast_expr *valu
 // Turns `list` into a checked E_INIT_LIST of type t (completed when it was an open array).
 static bool check_list(front *f, const type **t, ast_expr *list)
 {
-    filler s = {.f = f, .list = list, .braces = list};
+    filled done = {0};
+    filler s = {.f = f, .done = &done, .list = list, .braces = list};
     fill_list(&s, *t, 0, list);
     if ((*t)->kind == TY_ARRAY && (*t)->is_incomplete) {
         uint64_t len = s.reached;
@@ -351,7 +427,8 @@ void check_init_object(front *f, ast_decl *d, ast_expr *init)
     }
     if (is_char_array(t) && init->kind == E_STRING) {
         ast_expr *list = check_new(f, E_INIT_LIST, init->at, t);
-        filler s = {.f = f, .list = list, .braces = list};
+        filled done = {0};
+        filler s = {.f = f, .done = &done, .list = list, .braces = list};
         add_string(&s, t, 0, init);
         if (s.is_bad)
             return;
