@@ -258,9 +258,10 @@ static bool parse_declaration(parser *p, ast_stmt *out)
         }
         uint32_t align = s.align;
         p->start = of_all;
-        declarator d = parse_declarator(p, s.type);
-        bool is_noreturn = s.is_noreturn; // behind one declarator it is said of that one alone
+        bool is_noreturn = s.is_noreturn; // beside one declarator it is said of that one alone
         p->met_noreturn = false;
+        parse_attributes(p, &s.align, &s.align_at);
+        declarator d = parse_declarator(p, s.type);
         parse_attributes(p, &s.align, &s.align_at);
         s.is_noreturn |= p->met_noreturn;
         if (!d.name && s.type->kind == TY_POISON)

@@ -56,6 +56,9 @@ static bool parse_bits(parser *p, members *m, const specifiers *s, const declara
         m->is_broken = true;
         return false;
     }
+    uint32_t align = s->align;
+    span align_at = s->align_at;
+    parse_attributes(p, &align, &align_at);
     const type *t = d->type;
     span at = span_join(colon, e->at);
     int64_t most = t->kind == TY_BOOL ? 1 : (int64_t)(8 * type_size(t));
@@ -76,8 +79,8 @@ static bool parse_bits(parser *p, members *m, const specifiers *s, const declara
             diag_label(r, at, "only an unnamed one can have no bits: it ends the row");
         return false;
     }
-    if (s->align) {
-        diag *r = bad_bits(p, m, s->align_at, "a bit-field has no alignment of its own");
+    if (align) {
+        diag *r = bad_bits(p, m, align_at, "a bit-field has no alignment of its own");
         diag_note(r, "an unnamed one of width 0 starts a new unit");
         return false;
     }
@@ -168,7 +171,10 @@ static void parse_member_line(parser *p, members *m)
         else if (!s.has_tag)
             diag_raise(p->f->diags, K1044, s.at, "this line declares no member");
     }
+    const specifiers of_all = s; // attributes beside one declarator are of that one alone
     while (kind(p) != TOK_SEMI && !p->is_panicking) {
+        s = of_all;
+        parse_attributes(p, &s.align, &s.align_at);
         declarator d = {.at = here(p), .type = s.type};
         if (kind(p) != TOK_COLON)
             d = parse_declarator(p, s.type);
