@@ -492,7 +492,7 @@ ast_expr *check_incdec(front *f, ast_expr *e)
     ast_expr *a = check_expr(f, e->a);
     if (is_poison(a) || is_bad_operand(f, e, a) || !check_modifiable(f, a, e->op_at))
         return check_poison(f, e);
-    if (a->type->kind == TY_BOOL)
+    if (a->type->kind == TY_BOOL && check_is_strict(f))
         return bad_operand(f, e, a, "assign true or false instead");
     if (is_pointer(a->type) && !has_element_size(f, e, a))
         return check_poison(f, e);
