@@ -282,7 +282,9 @@ ast_expr *check_force(front *f, ast_expr *e, const type *to)
     if (is_pointer(from) && is_pointer(to))
         return type_same(from, to, false) ? e : check_wrap(f, e, CONVERT_NOOP, to);
     if (is_pointer(from)) {
+        uint64_t address;
         e = check_wrap(f, e, CONVERT_PTR_INT, type_scalar(TY_U64));
+        e->is_const = const_address(f, e->a, &address);
         return to->kind == TY_U64 ? e : check_wrap(f, e, CONVERT_INT, to);
     }
     if (is_pointer(to)) {

@@ -232,7 +232,9 @@ static ast_expr *check_pointer_sum(front *f, ast_expr *e)
                                 "the same type");
         if (!has_element_size(f, e, a))
             return check_poison(f, e);
+        uint64_t address;
         e->type = type_scalar(TY_I64);
+        e->is_const = const_address(f, a, &address) && const_address(f, b, &address);
         return e;
     }
     if (is_pointer(b->type)) {

@@ -177,6 +177,69 @@ static uint64_t target_condition(const front *f, const builtin *b)
     return !strcmp(b->name + sizeof is - 1, t->family);
 }
 
+// --- addresses that are numbers: offsetof as programs write it, (size_t)&((t *)0)->member
+
+static bool const_place(front *f, const ast_expr *e, uint64_t *out);
+
+static bool moved(front *f, const ast_expr *pointer, const ast_expr *by, bool is_minus,
+                  uint64_t *out)
+{
+    const_value v;
+    const type *t = pointer->type->base;
+    if (!const_address(f, pointer, out) || !const_eval(f, by, &v) || type_is_incomplete(t))
+        return false;
+    uint64_t bytes = v.integer * type_size(t);
+    *out += is_minus ? 0 - bytes : bytes;
+    return true;
+}
+
+bool const_address(front *f, const ast_expr *e, uint64_t *out)
+{
+    const_value v;
+    if (!is_pointer(e->type) || is_function_pointer(e->type))
+        return false;
+    if (e->kind == E_UNARY)
+        return e->op == TOK_AMP && const_place(f, e->a, out);
+    if (e->kind == E_BINARY && (e->op == TOK_PLUS || e->op == TOK_MINUS))
+        return moved(f, e->a, e->b, e->op == TOK_MINUS, out);
+    if (e->kind != E_CONVERT)
+        return false;
+    switch (e->convert) {
+    case CONVERT_NOOP: return const_address(f, e->a, out);
+    case CONVERT_DECAY: return e->a->type->kind == TY_ARRAY && const_place(f, e->a, out);
+    case CONVERT_INT_PTR:
+        if (!const_eval(f, e->a, &v))
+            return false;
+        *out = v.integer;
+        return true;
+    default: return false;
+    }
+}
+
+static bool const_place(front *f, const ast_expr *e, uint64_t *out)
+{
+    switch (e->kind) {
+    case E_INDEX: return moved(f, e->a, e->b, false, out);
+    case E_UNARY: return e->op == TOK_STAR && const_address(f, e->a, out);
+    case E_MEMBER:
+        if (e->bits || !(e->is_arrow ? const_address(f, e->a, out) : const_place(f, e->a, out)))
+            return false;
+        *out += e->field_offset;
+        return true;
+    default: return false;
+    }
+}
+
+static bool difference(front *f, const ast_expr *e, const_value *out)
+{
+    uint64_t a, b, size = type_size(e->a->type->base);
+    if (e->op != TOK_MINUS || !const_address(f, e->a, &a) || !const_address(f, e->b, &b))
+        return false;
+    *out =
+        (const_value){.integer = size > 1 ? (uint64_t)((int64_t)(a - b) / (int64_t)size) : a - b};
+    return true;
+}
+
 bool const_eval(front *f, const ast_expr *e, const_value *out)
 {
     const_value a, b;
@@ -190,11 +253,17 @@ bool const_eval(front *f, const ast_expr *e, const_value *out)
             *out = (const_value){.integer = function_token(e->a->decl)};
             return true;
         }
+        if (e->convert == CONVERT_PTR_INT) {
+            *out = (const_value){0};
+            return const_address(f, e->a, &out->integer);
+        }
         return const_eval(f, e->a, &a) && (*out = a, convert(e, &a, out));
     case E_UNARY: return const_eval(f, e->a, &a) && unary(e, &a, out);
     case E_BINARY:
         if (e->op == TOK_ANDAND || e->op == TOK_OROR)
             return logical(f, e, out);
+        if (is_pointer(e->a->type))
+            return difference(f, e, out);
         if (!const_eval(f, e->a, &a) || !const_eval(f, e->b, &b))
             return false;
         return a.is_float ? binary_float(e, a.real, b.real, out)

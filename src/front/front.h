@@ -117,6 +117,8 @@ typedef struct const_value {
     double real;
 } const_value;
 bool const_eval(front *f, const ast_expr *e, const_value *out);
+// A pointer to data that is a number: cast from one, or a part of what such a pointer leads to.
+bool const_address(front *f, const ast_expr *e, uint64_t *out);
 // The same for the values of tables, where a bit pattern as a float is a constant, too.
 bool const_eval_static(front *f, const ast_expr *e, const_value *out);
 
