@@ -9,6 +9,7 @@ enum { MAX_THREAD_BYTES = 1 << 20 };
 // --- what is known when compiling
 
 static bool is_known_place(front *f, const ast_expr *e);
+static const ast_expr *first_variable_part(front *f, const ast_expr *e, bool *has_addresses);
 
 static bool is_known_number(front *f, const ast_expr *e)
 {
@@ -36,8 +37,11 @@ static bool is_known_address(front *f, const ast_expr *e)
 
 static bool is_known_place(front *f, const ast_expr *e)
 {
+    bool has_addresses;
     switch (e->kind) {
     case E_STRING: return true;
+    case E_COMPOUND: // outside of functions it lives as long as a variable there
+        return !f->current_func && !first_variable_part(f, e, &has_addresses);
     case E_NAME: return e->decl && (e->decl->is_const_data || e->decl->is_per_thread);
     case E_MEMBER: return e->is_arrow ? is_known_address(f, e->a) : is_known_place(f, e->a);
     case E_INDEX: return is_known_address(f, e->a) && is_known_number(f, e->b);
