@@ -1,6 +1,6 @@
-// What other languages write where Kiln C has a word of its own, or none: CUDA, OpenCL, Metal and
-// C++, and the types of gcc, clang and C23. Met where a type begins, such a word is an error that
-// names ours; the declaration is read on as if ours stood there. Start reading at
+// What other languages write where Kiln C has a word of its own, or none: CUDA, OpenCL, Metal,
+// C++ and GNU's C, and the types of gcc, clang and C23. Met where a type begins, such a word is an
+// error that names ours; the declaration is read on as if ours stood there. Start reading at
 // starts_other_word.
 #include "front/parse.h"
 
@@ -57,6 +57,9 @@ static const other_word other_types[] = {
     {"_Decimal32", NO_FLOAT, NULL, false},
     {"_Decimal64", NO_FLOAT, NULL, false},
     {"_Decimal128", NO_FLOAT, NULL, false},
+    {"__auto_type", "GNU's word: typeof(value) names the type", NULL, false},
+    {"__label__", "GNU's word: leave the line out, labels belong to the whole function", NULL,
+     false},
 };
 
 const other_word *find_other_type(const token *t, bool *combines)

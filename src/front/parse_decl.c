@@ -4,6 +4,7 @@
 // it bears no mark of ours, its errors are put away (host_diag), its names are entered as
 // host-only, and the parser goes on behind it. A use from a kernel brings the error back. Bodies
 // are parsed only when a kernel reaches them (parse_need_func). Start reading at parse_file.
+#include "front/check.h"
 #include "front/parse.h"
 
 void parse_static_assert(parser *p)
@@ -578,7 +579,11 @@ static bool may_be_parsed(front *f, ast_decl *d, span use)
                              "'%s' is declared but has no body in this file", d->name);
         diag_label(e, use, "a kernel needs it here");
         diag_label(e, d->at, "declared here");
-        diag_note(e, "Kiln compiles every function that a kernel calls, so it must see the body");
+        const char *absent = absent_find(f, d->name);
+        diag_note(e, "%s",
+                  absent ? absent
+                         : "Kiln compiles every function that a kernel calls, so it must "
+                           "see the body");
         return false;
     }
     if (d->type->is_variadic && d->is_kernel) {

@@ -111,6 +111,15 @@ static void remember_shared(front *f, ast_decl *d)
 
 void used_too_early(parser *p, const ast_decl *d, span at)
 {
+    const source_file *file = source_file_at(p->f->sources, d->at.lo);
+    const char *brings =
+        d->kind == DECL_FUNC && file && file->is_builtin ? absent_find(p->f, d->name) : NULL;
+    if (brings) { // by kiln run --main, behind the program
+        diag *e = diag_raise(p->f->diags, K2002, at, "there is no function '%s'", d->name);
+        diag_label(e, at, "its header is not included");
+        diag_note(e, "%s", brings);
+        return;
+    }
     diag *e = diag_raise(p->f->diags, K1010, at, "'%s' is used before it is declared", d->name);
     diag_label(e, at, "used here");
     diag_label(e, d->at, "declared further down");
