@@ -3,6 +3,7 @@
 // of C's library whose header is included. Macros of pp_predef.c have the rest.
 // Start reading at check_gnu_call.
 #include "front/check.h"
+#include "front/parse.h"
 
 static const char prefix[] = "__builtin_";
 
@@ -260,7 +261,9 @@ static ast_expr *check_overflow(front *f, ast_expr *e, const overflow *o)
 // A function of C's library that a header of ours has brought.
 static ast_decl *find_library(front *f, const char *name)
 {
-    ast_decl *d = scope_find(f->file_scope, name_cstr(f->names, name));
+    ast_decl *d = find_header_name(f, name_cstr(f->names, name));
+    if (!d)
+        d = scope_find(f->file_scope, name_cstr(f->names, name));
     if (!d || d->kind != DECL_FUNC)
         return NULL;
     const source_file *file = source_file_at(f->sources, d->at.lo);

@@ -39,7 +39,8 @@ typedef struct parse_common {
     const char *words[W_COUNT]; // interned
     map word_of;                // name -> parse_word
     map types;                  // name -> predefined type, or 0 for "looked up, none"
-    map host_tags; // type definition -> diag: why its declaration could not be understood
+    map header_names; // name -> ast_decl of a C header whose name the program uses for its own
+    map host_tags;    // type definition -> diag: why its declaration could not be understood
     // What the file-scope declaration being tried declared, completed or contradicted: host code
     // when the trial fails.
     vec(ast_decl *) tried_names;
@@ -187,6 +188,9 @@ ast_expr *parse_init(parser *p);   // an initialiser, braced or not
 // Is d a declaration of the file below the function being parsed? Reports a use of such a one.
 bool comes_later(const parser *p, const ast_decl *d);
 bool is_captured(const front *f, span use, const ast_decl *d);
+// Between a C header's function and the program's own one, of the same type or not: both are kept.
+bool is_in_header(const front *f, span at);
+ast_decl *find_header_name(front *f, const char *name);
 void used_too_early(parser *p, const ast_decl *d, span at);
 
 // --- other_word.c: words and types of other languages

@@ -24,6 +24,7 @@ parse_common *parse_common_of(front *f)
     c->word_of = map_make(f->in);
     c->types = map_make(f->in);
     c->host_tags = map_make(f->in);
+    c->header_names = map_make(f->in);
     for (int w = 1; w < W_COUNT; w++) {
         c->words[w] = name_cstr(f->names, word_spellings[w]);
         *map_at(&c->word_of, map_key(c->words[w])) = (uint64_t)w;

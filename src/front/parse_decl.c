@@ -34,7 +34,10 @@ static ast_decl *declare_function(parser *p, const specifiers *s, const declarat
 {
     ast_decl *fn = new_decl(p, DECL_FUNC, d->name, d->at, d->type);
     ast_decl *old = scope_find_here(p->file_scope, d->name);
-    if (old && old->kind == DECL_FUNC && !old->is_host_only &&
+    bool is_own = old && old->kind == DECL_FUNC && old->body_first && // and not the header's
+                  is_in_header(p->f, old->at) != is_in_header(p->f, d->at) &&
+                  (is_in_header(p->f, d->at) || kind(p) == TOK_LBRACE);
+    if (old && old->kind == DECL_FUNC && !old->is_host_only && !is_own &&
         type_same(old->type, d->type, true)) {
         if (old->type->has_no_prototype && !d->type->has_no_prototype)
             old->type = d->type;
@@ -574,6 +577,15 @@ static void parse_externals(parser *p)
 
 static bool may_be_parsed(front *f, ast_decl *d, span use)
 {
+    const ast_decl *header = d->body_first ? NULL : find_header_name(f, d->name);
+    if (header) {
+        diag *e =
+            diag_raise(f->diags, K1009, d->at, "'%s' was declared with another type", d->name);
+        diag_label(e, d->at, "here it has type '%s'", type_text(f->in, d->type));
+        diag_label(e, header->at, "and here '%s'", type_text(f->in, header->type));
+        diag_label(e, use, "called here");
+        return false;
+    }
     if (!d->body_first) {
         diag *e = diag_raise(f->diags, K1035, use.lo ? use : d->at,
                              "'%s' is declared but has no body in this file", d->name);

@@ -178,7 +178,7 @@ static ast_expr *parse_name(parser *p)
     step(p);
     ast_decl *d = scope_find(p->scope, t->name);
     if (d && is_captured(p->f, t->at, d))
-        d = NULL;
+        d = find_header_name(p->f, t->name);
     if (!d) {
         ast_expr *e = predefined(p, t->name, t->at);
         if (e)

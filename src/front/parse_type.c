@@ -22,7 +22,7 @@ const type *find_type_name(parser *p, const char *name, ast_decl **decl)
 {
     ast_decl *d = *decl = scope_find(p->scope, name);
     if (d && d->is_file_scope && is_captured(p->f, here(p), d))
-        d = *decl = NULL;
+        d = *decl = find_header_name(p->f, name);
     if (d)
         return d->kind == DECL_TYPEDEF ? d->type : NULL;
     const uint64_t *known = map_find(&p->common->types, map_key(name));

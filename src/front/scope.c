@@ -106,9 +106,41 @@ static ast_decl *merge_variable(ast_decl *old, const ast_decl *d)
     return old;
 }
 
+bool is_in_header(const front *f, span at)
+{
+    const source_file *file = source_file_at(f->sources, at.lo);
+    return file && file->is_closed;
+}
+
+ast_decl *find_header_name(front *f, const char *name)
+{
+    const uint64_t *found_at = map_find(&parse_common_of(f)->header_names, map_key(name));
+    return found_at ? (ast_decl *)(uintptr_t)*found_at : NULL;
+}
+
+// A program has a name of a C header for something of its own: the header, which other headers may
+// have brought, goes on with what it declares.
+static bool share_with_header(parser *p, ast_decl *old, ast_decl *d)
+{
+    bool is_header = is_in_header(p->f, d->at);
+    if (p->scope != p->file_scope || is_header == is_in_header(p->f, old->at))
+        return false;
+    ast_decl *of_header = is_header ? d : old, *own = is_header ? old : d;
+    *map_at(&p->common->header_names, map_key(d->name)) = map_key(of_header);
+    *map_at(&p->scope->names, map_key(d->name)) = map_key(own);
+    if (own->order > old->order)
+        own->order = old->order;
+    return true;
+}
+
 ast_decl *declare(parser *p, ast_decl *d)
 {
     ast_decl *old = scope_find_here(p->scope, d->name);
+    if (old && !may_repeat(old, d) && share_with_header(p, old, d)) {
+        if (p->is_trial)
+            vec_push(p->f->in, &p->common->tried_names, d);
+        return d;
+    }
     bool is_known = old && !old->is_host_only;
     if (is_known && may_repeat(old, d) && d->kind == DECL_VAR && d->type->kind != TY_POISON)
         d = merge_variable(old, d);
