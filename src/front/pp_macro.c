@@ -721,6 +721,8 @@ static void answer_has_include(pp *p, const token *use)
     bool is_good = t.kind == TOK_LPAREN, is_quoted = false;
     if (is_good) {
         pp_read(p, &t);
+        while (t.kind == TOK_IDENT && pp_expand(p, &t))
+            pp_read(p, &t);
         if (t.kind == TOK_STRING && t.bytes.len >= 2) {
             is_quoted = true;
             text_add(&name, t.bytes.at + 1, t.bytes.len - 2);

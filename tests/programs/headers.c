@@ -7,6 +7,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define STRINGS <string.h>
+#define NAMED   STRINGS
+#define ABSENT  "no_such.h"
+#define IN(x)   <x>
+#if __has_include(NAMED) && __has_include(IN(ctype.h)) && !__has_include(ABSENT)
+#    include NAMED
+#endif
+
 static int calls;
 
 static int call(void)
@@ -63,5 +71,6 @@ int main(void)
     printf("%" PRIu32 " %" PRId64 " %zu %zu\n", word, wide, size, _Alignof(most));
     printf("%d %d %d %d\n", DBL_MAX_10_EXP, FLT_MIN_10_EXP, DBL_DECIMAL_DIG, FLT_DECIMAL_DIG);
     printf("%ju %d %ld\n", UINTMAX_C(7), MB_LEN_MAX > 0, (long)SSIZE_MAX);
+    printf("%d\n", (int)strlen("brought by a macro"));
     return 0;
 }
