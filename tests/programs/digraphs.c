@@ -1,4 +1,5 @@
 // The other spellings of brackets, braces and hashes.
+// clang-format off
 %:include <stdio.h>
 %:define paste(x, y) x %:%: y
 %:define close(x, y) x%:%:y
