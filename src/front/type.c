@@ -240,8 +240,8 @@ bool type_complete(type *record, const field *fields, uint32_t count, uint32_t m
 {
     layout a = {.align = min_align ? min_align : 1, .is_union = record->kind == TY_UNION};
     uint16_t nesting = 0;
-    uint32_t run = 0;    // first bit-field of the row that is open
-    uint64_t run_lo = 0; // its first byte
+    uint32_t run = 0;       // first bit-field of the row that is open
+    uint64_t run_lo = 0;    // its first byte
     record->fields.len = 0; // a definition that was refused has left some
     for (uint32_t i = 0; i < count; i++) {
         field f = fields[i];
