@@ -56,7 +56,7 @@ static ast_expr *cast_to(front *f, ast_expr *e, const type *t)
 static ast_expr *prefetch(front *f, ast_expr *e)
 {
     if (!e->args.len || e->args.len > 3)
-        return wrong_count(f, e, 1);
+        return wrong_count(f, e, e->args.len ? 3 : 1);
     ast_expr *all = NULL;
     for (uint32_t i = 0; i < e->args.len; i++) {
         ast_expr *arg = cast_to(f, e->args.at[i], type_scalar(TY_VOID));
@@ -126,15 +126,18 @@ static ast_expr *check_library(front *f, ast_expr *e, const char *name, const as
 {
     const_value v;
     uint64_t bits;
-    for (uint32_t i = 0; i < e->args.len && i < decl->type->params.len; i++) {
+    if (e->args.len != decl->type->params.len)
+        return wrong_count(f, e, decl->type->params.len);
+    for (uint32_t i = 0; i < e->args.len; i++) {
         const type *t = decl->type->params.at[i];
-        ast_expr *arg = e->args.at[i] = check_rvalue(f, check_expr(f, e->args.at[i]));
-        if (is_poison(arg))
+        const char *what = str_format(f->in, "argument %u of '%s'", i + 1, e->a->name);
+        ast_expr *arg = check_rvalue(f, check_expr(f, e->args.at[i]));
+        bool is_number = !is_poison(arg) && type_is_arith(t) && type_is_arith(arg->type);
+        e->args.at[i] = is_number ? cast_to(f, arg, t) : check_convert(f, arg, t, what);
+        if (is_poison(e->args.at[i]))
             return check_poison(f, e);
-        if (type_is_arith(t) && type_is_arith(arg->type))
-            e->args.at[i] = cast_to(f, arg, t);
     }
-    if (e->args.len != 1 || decl->type->params.len != 1)
+    if (e->args.len != 1)
         return NULL;
     const ast_expr *arg = e->args.at[0];
     if (!type_is_integer(arg->type) || !arg->is_const || !const_eval(f, arg, &v) ||
