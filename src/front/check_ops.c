@@ -123,7 +123,7 @@ static ast_expr *check_address(front *f, ast_expr *e)
         return check_poison(f, e);
     if (a->type->kind == TY_FUNC)
         return check_function_value(f, a);
-    if (!a->is_lvalue) {
+    if (!a->is_lvalue && a->kind != E_STRING) {
         diag *d = diag_raise(f->diags, K2020, e->at, "this has no address");
         diag_label(d, a->at, "a value, not a variable");
         return check_poison(f, e);

@@ -1,4 +1,5 @@
 // Compound literals outside of functions live as long as the variables there, and can be changed.
+// Texts have addresses, too.
 #include <stdio.h>
 struct pair {
     int a, b;
@@ -31,6 +32,8 @@ static const struct menu menus[] = {
     {.title = "edit", .items = (const char *const[]){"cut", NULL}, .at = (struct pair[]){{5, 6}}},
 };
 static const int *const rows[] = {(const int[]){1, 2}, (const int[]){3, 4, 5}, &(const int){6}};
+static char (*whole)[6] = &"Hello";
+static const char (*const wholes[])[3] = {&"ab", &"cd"};
 static struct pair copied = (struct pair){7, 8};
 
 static int sum(const struct tree *t)
@@ -59,5 +62,6 @@ int main(void)
         puts("");
     }
     printf("%d %d %d %d %d\n", menus[0].choose(21), rows[0][1], rows[1][2], *rows[2], copied.b);
+    printf("%s %s %zu %c\n", *whole, *wholes[1], sizeof *whole, (*&"abc")[1]);
     return 0;
 }
