@@ -349,6 +349,7 @@ static void declarator_into(parser *p, const type *base, declarator *out, bool i
         out->type = type_scalar(TY_POISON);
         return;
     }
+    skip_attributes(p);
     base = parse_stars(p, base);
     skip_attributes(p);
     if (tok(p)->kind == TOK_IDENT) {

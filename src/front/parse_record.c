@@ -346,7 +346,9 @@ static void parse_enumerator(parser *p, int64_t *next, bool *is_signed)
         return;
     }
     step(p);
-    span at = name->at;
+    uint32_t align = 0;
+    span at = name->at, align_at = {0, 0};
+    parse_attributes(p, &align, &align_at);
     if (accept(p, TOK_ASSIGN)) {
         ast_expr *e = parse_cond(p);
         at = span_join(at, e->at);

@@ -79,7 +79,7 @@ static bool abstract_pointer_follows(const parser *p)
 bool starts_type_name(const parser *p)
 {
     token_kind k = kind(p);
-    if (is_type_keyword(k))
+    if (is_type_keyword(k) || k == TOK_ATTRIBUTE)
         return true;
     ast_decl *d = NULL;
     parser look = *p;

@@ -1,4 +1,5 @@
-// Attributes beside one of several names belong to that one alone, and may follow a bit-field.
+// Attributes beside one of several names belong to that one alone; they may follow a bit-field or
+// an enumerator, and stand where a type or a declarator in parentheses begins.
 #include <stddef.h>
 #include <stdio.h>
 struct aligned {
@@ -13,6 +14,28 @@ struct bits {
     int d __attribute__((unused));
 };
 
+#define HINT __attribute__((unused))
+#define OUT  __attribute__((noinline))
+enum HINT sizes { SMALL HINT, LARGE HINT = 5 };
+static int four(void)
+{
+    return 4;
+}
+typedef int(OUT *getter)(void);
+static int OUT(same)(int x)
+{
+    return x;
+}
+struct hints {
+    HINT int a;
+    int HINT b;
+    int(HINT *p)(void);
+};
+static int sum(HINT int x, int HINT y, HINT int(HINT *get)(void))
+{
+    return x + y + get();
+}
+
 int main(void)
 {
     printf("%zu %zu %zu %zu %zu %zu\n", sizeof(struct aligned), offsetof(struct aligned, a),
@@ -20,5 +43,11 @@ int main(void)
            offsetof(struct aligned, e));
     struct bits f = {1, 2, 3, 4};
     printf("%d%u%u%d\n", f.a, f.b, f.c, f.d);
+    getter get = four;
+    void *nothing = (HINT void *)0;
+    struct hints h = {1, 2, four};
+    int HINT one = 1, HINT two = 2;
+    printf("%d %d %d\n", ((HINT int (*)(void))get)(), ((int(HINT *)(void))four)(), nothing == 0);
+    printf("%d %d %d %zu\n", sum(one, two, get), same(LARGE), h.p(), sizeof(HINT int));
     return 0;
 }
