@@ -82,7 +82,7 @@ static void put_kernel(text *out, const run *r, const char *source)
         put_literal(out, n ? r->program_args[n - 1] : r->path);
         text_printf(out, ";\n    __k_args[%zu] = __k_arg%zu;\n", n, n);
     }
-    text_printf(out, "    __k_args[%zu] = NULL;\n    exit(_Generic(&main", count);
+    text_printf(out, "    __k_args[%zu] = NULL;\n    __builtin_exit(_Generic(&main", count);
     for (size_t n = 0; n < sizeof forms / sizeof *forms; n++)
         text_printf(out, ",\n        %s", forms[n]);
     text_puts(out, "));\n}\n");
