@@ -10,13 +10,13 @@
 #define EXIT_FAILURE 1
 #define RAND_MAX     2147483647
 
-typedef struct div_t {
+typedef struct {
     int quot, rem;
 } div_t;
-typedef struct ldiv_t {
+typedef struct {
     long quot, rem;
 } ldiv_t;
-typedef struct lldiv_t {
+typedef struct {
     long long quot, rem;
 } lldiv_t;
 

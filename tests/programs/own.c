@@ -26,6 +26,9 @@ size_t strnlen(const char *s, size_t most)
 int div, drand, atexit_;
 static long labs = 4;
 typedef int div_t;
+struct div_t {
+    int z;
+};
 enum { rand = 4 };
 static double strtof_ = 2.5;
 static int qsort(int x)
@@ -46,6 +49,7 @@ static int compare(const void *a, const void *b)
 int main(void)
 {
     div_t d = 3;
+    struct div_t tag = {5};
     char text[32];
     int value;
     div = d;
@@ -55,7 +59,7 @@ int main(void)
     printf("%d %ld %d %g %d %d %s %d\n", div, labs, rand, strtof_, qsort(2), atoi(3, 4), getenv,
            abs(-1));
     int n = sscanf("12 0x1p3", "%d %s", &value, text);
-    printf("%d %d %s %d %d\n", n, value, text, compare(&d, &value), drand + atexit_);
+    printf("%d %d %s %d %d\n", n, value, text, compare(&d, &value), drand + atexit_ + tag.z);
     snprintf(text, sizeof text, "%.3f|%5.2s", 1.0 / 3, "abc");
     printf("%s %d\n", text, strncmp(text, "0.33", 4));
     return 0;
