@@ -156,6 +156,47 @@ static void test_moves(const char *device)
     stop();
 }
 
+// A right to write is none to read, whatever path leads to where it may be read: folders that were
+// moved away keep their permission, links lead into them, and a permission has two names.
+static void test_moves_by_other_paths(const char *device)
+{
+    for (int is_file = 0; is_file < 2; is_file++) { // the permission's folder under another name
+        start(device);
+        CHECK(!kiln_allow(k, "write", "."));
+        CHECK(!kiln_allow(k, "read", is_file ? "in/a.txt" : "in"));
+        CHECK(attempt("moves", "in\0other", 8, 3) == 0);
+        CHECK(attempt("moves", "secret.txt\0other/a.txt", 23, 11) == -EACCES);
+        CHECK(strstr(kiln_refusal(k), "secret.txt") && strstr(kiln_refusal(k), "--allow-read="));
+        CHECK(opens("in/a.txt", READ) == 2 && got[1] == inside);
+        if (is_file) // a folder in place of the file
+            CHECK(attempt("makes", "apart", 5, 1) == 0 && !rename("other/a.txt", "a.txt") &&
+                  attempt("moves", "apart/\0other/a.txt/", 20, 7) == -EACCES &&
+                  !rename("a.txt", "other/a.txt") && !rmdir("apart"));
+        else // within the folder, which may be read wherever it lies
+            CHECK(attempt("moves", "other/a.txt\0other/c.txt", 24, 12) == 0 &&
+                  attempt("moves", "other/c.txt\0other/a.txt", 24, 12) == 0);
+        CHECK(!rename("other", "in"));
+        stop();
+    }
+    CHECK(!mkdir("w", 0755) && !mkdir("w/sub", 0755));
+    CHECK(!symlink("sub", "w/inner") && !symlink("w", "to-w") && !symlink("w/sub", "to-sub"));
+    put("w/own.txt", "own!");
+    start(device); // a link within what may be written
+    CHECK(!kiln_allow(k, "write", "w") && !kiln_allow(k, "read", "w/sub"));
+    CHECK(attempt("moves", "w/own.txt\0w/inner/x", 19, 10) < 0);
+    CHECK(attempt("moves", "w/own.txt\0w/inner/x/", 20, 10) < 0);
+    CHECK(opens("w/sub/x", READ) == -ENOENT);
+    stop();
+    start(device); // both permissions through links
+    CHECK(!kiln_allow(k, "write", "to-w") && !kiln_allow(k, "read", "to-sub"));
+    CHECK(attempt("moves", "to-w/own.txt\0to-w/sub/x", 23, 13) == -EACCES);
+    CHECK(opens("to-sub/x", READ) == -ENOENT);
+    CHECK(attempt("moves", "to-w/own.txt\0to-w/x", 19, 13) == 0);
+    stop();
+    CHECK(!unlink("w/x") && !unlink("w/inner") && !unlink("to-w") && !unlink("to-sub"));
+    CHECK(!rmdir("w/sub") && !rmdir("w"));
+}
+
 static void test_names(const char *device)
 {
     static char path[LONGEST];
@@ -303,6 +344,7 @@ int main(void)
             test_links(devices[d]);
         }
         test_moves(devices[d]);
+        test_moves_by_other_paths(devices[d]);
         test_names(devices[d]);
         test_slashes(devices[d]);
         test_pipes(devices[d]);

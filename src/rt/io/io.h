@@ -83,6 +83,9 @@ int io_find_both(io_state *s, const char *from, const char *to, io_place *here, 
 int io_open_place(io_state *s, io_place *p, int flags, uint32_t mode);
 // The folder that holds the last part of the path, and that part, in `p`. -errno on failure.
 int io_open_parent(io_state *s, io_place *p, const char **name);
+// May be read what has that name in the folder? 1, 0, -errno. What the folder is decides, and where
+// it lies now: a path may go through a link, and a permission stays with a folder that was moved.
+int io_is_readable(const io_place *p, int folder, const char *name);
 // Opens beneath the folder: no `..`, no link out of it. -errno on failure.
 int io_open_beneath(int folder, const char *rest, int flags, uint32_t mode);
 // The same without openat2: every part by itself, no link followed. -1 and errno on failure.

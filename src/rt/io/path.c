@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -299,4 +300,44 @@ int io_open_parent(io_state *s, io_place *p, const char **name)
         fd = io_open_beneath(p->folder, parent, O_PATH | O_DIRECTORY, 0);
     }
     return fd == -EXDEV ? refuse_link(s, p) : fd;
+}
+
+// Does a permission to read name that folder, or the one file in it?
+static bool grants_read(const io_place *p, const struct stat *folder, const char *name)
+{
+    size_t len = strcspn(name, "/"); // a folder's name may end with one
+    for (const io_grant *g = p->grants; g; g = g->next) {
+        struct stat about;
+        if (g->right != IO_READ ||
+            (g->file && (strlen(g->file) != len || memcmp(g->file, name, len) != 0)))
+            continue;
+        if (!fstat(g->folder, &about) && about.st_dev == folder->st_dev &&
+            about.st_ino == folder->st_ino)
+            return true;
+    }
+    return false;
+}
+
+int io_is_readable(const io_place *p, int folder, const char *name)
+{
+    struct stat here, above;
+    int at = fcntl(folder, F_DUPFD_CLOEXEC, 0), result = at < 0 || fstat(at, &here) ? -errno : 0;
+    bool is_root = false;
+    while (!result && !is_root) {
+        result = grants_read(p, &here, name);
+        name = "";
+        int up = result ? -1 : openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (!result && (up < 0 || fstat(up, &above)))
+            result = -errno;
+        if (up >= 0)
+            close(at);
+        at = up >= 0 ? up : at;
+        if (!result) {
+            is_root = above.st_dev == here.st_dev && above.st_ino == here.st_ino;
+            here = above;
+        }
+    }
+    if (at >= 0)
+        close(at);
+    return result;
 }

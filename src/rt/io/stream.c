@@ -265,6 +265,30 @@ void service_flags(void *state, const kiln_host_call *call)
     IO_RETURN(int32_t, result);
 }
 
+// A right to write is none to read: what comes to where it may be read must be readable before. One
+// move at a time, so that none changes what another one has looked at.
+static int32_t move(io_state *s, const io_place *here, int old_parent, const char *old_name,
+                    const io_place *there, int new_parent, const char *new_name)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one_at_a_time);
+    int shown = io_is_readable(there, new_parent, new_name),
+        known = shown > 0 ? io_is_readable(here, old_parent, old_name) : 1;
+    int32_t result = shown < 0 ? shown : known < 0 ? known : 0;
+    if (!result && !known) {
+        io_refuse(s,
+                  "a kernel may not move '%s' to '%s': what is there may be read, and it may not "
+                  "be read where it is: allow that with kiln_allow(k, \"read\", FOLDER) or "
+                  "--allow-read=FOLDER",
+                  here->whole, there->whole);
+        result = -EACCES;
+    }
+    if (!result && renameat(old_parent, old_name, new_parent, new_name))
+        result = -errno;
+    pthread_mutex_unlock(&one_at_a_time);
+    return result;
+}
+
 void service_rename(void *state, const kiln_host_call *call)
 {
     char from[IO_PATH], to[IO_PATH];
@@ -281,7 +305,7 @@ void service_rename(void *state, const kiln_host_call *call)
     int new_parent = io_open_parent(state, &there, &new_name);
     result = new_parent;
     if (new_parent >= 0) {
-        result = renameat(old_parent, old_name, new_parent, new_name) ? -errno : 0;
+        result = move(state, &here, old_parent, old_name, &there, new_parent, new_name);
         close(new_parent);
     }
     close(old_parent);
