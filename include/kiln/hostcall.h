@@ -75,8 +75,9 @@ KILN_API void kiln_host_stop(const kiln_host_call *call, const char *text);
 // The last row's name is NULL.
 #define KILN_HOST_TABLE "kiln_host_functions"
 // Registers all functions of that library: those of its table, and for those of `module` that the
-// table lacks, the plain C functions that it exports. It is closed with the context. A path without
-// a folder is a file of the working folder where there is one, else a name that dlopen looks for.
+// table lacks, the plain C functions that it exports itself: those of the libraries that it needs
+// are not among them. It is closed with the context. A path without a folder is a file of the
+// working folder where there is one, else a name that dlopen looks for.
 KILN_API kiln_status kiln_host_library(kiln *k, const char *path, const kiln_module *module);
 
 // --- permissions of kernels that use kiln/io.h. Nothing is allowed until it is said here.

@@ -1,8 +1,12 @@
 // The table of host functions of a context, the check before a launch, and the call itself. Start
 // reading at host_check and host_call.
+#ifndef _GNU_SOURCE
+#    define _GNU_SOURCE // dladdr, dlinfo
+#endif
 #include "rt/host/row.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -418,6 +422,19 @@ static kiln_status add_table(kiln *k, const kiln_host_desc *table)
     return KILN_OK;
 }
 
+// What the library itself has. dlsym looks in the libraries that it needs, too: any kernel could
+// call `system` of C's library.
+static void *own_symbol(void *library, const char *name)
+{
+    struct link_map *loaded = NULL;
+    Dl_info of_library, of_symbol;
+    void *symbol = dlsym(library, name);
+    bool is_own = symbol && !dlinfo(library, RTLD_DI_LINKMAP, &loaded) &&
+                  dladdr(loaded->l_ld, &of_library) && dladdr(symbol, &of_symbol) &&
+                  of_library.dli_fbase == of_symbol.dli_fbase;
+    return is_own ? symbol : NULL;
+}
+
 // dlsym gives data pointers; POSIX says that they may be functions.
 static void (*function_of(void *symbol))(void)
 {
@@ -436,7 +453,7 @@ static kiln_status add_plain(kiln *k, void *library, const kiln_module *m)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)shape.name.len, shape.name.at);
         snprintf(signature, sizeof signature, "%.*s", (int)shape.signature.len, shape.signature.at);
-        void *symbol = dlsym(library, name);
+        void *symbol = own_symbol(library, name);
         if (!symbol)
             continue;
         kiln_status status = kiln_host_register(
@@ -466,7 +483,7 @@ kiln_status kiln_host_library(kiln *k, const char *path, const kiln_module *modu
     // One row owns the library; it has no function and is found by nobody.
     char owner[64];
     snprintf(owner, sizeof owner, " %p", library);
-    kiln_status status = add_table(k, dlsym(library, KILN_HOST_TABLE));
+    kiln_status status = add_table(k, own_symbol(library, KILN_HOST_TABLE));
     if (!status)
         status = add_plain(k, library, module);
     if (!status)
