@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char source[] =
@@ -25,6 +26,18 @@ static const char source[] =
     "    fputs(text, f);\n"
     "    out[5] = fflush(f) != 0 || ferror(f) != 0;\n"
     "    out[6] = fclose(f);\n"
+    "}\n"
+    "kernel block(512) void sleeps(i64 *out) {\n" // each lane by itself
+    "    i32 result = io_sleep((i64)1 << 60);\n"
+    "    if (thread_x() == 0) out[0] = result;\n"
+    "}\n"
+    "kernel block(512) void waits(i64 *out) {\n"
+    "    static const char here[] = \"127.0.0.1\";\n"
+    "    shared i32 listener;\n"
+    "    if (thread_x() == 0) listener = io_listen(here, 0, 1);\n"
+    "    barrier();\n"
+    "    i32 result = io_accept(listener, -1);\n"
+    "    if (thread_x() == 0) out[0] = result;\n"
     "}\n"
     "kernel block(1) void peers(i64 *out, i32 port) {\n"
     "    static const char here[] = \"127.0.0.1\";\n"
@@ -133,6 +146,30 @@ static void test_handles(kiln *k, kiln_module *m)
     CHECK(!status && got[0] == -EMFILE && got[1] > 0 && got[1] < 64 && got[2] == 0 && got[3] == 1);
 }
 
+static void *cancel_soon(void *k)
+{
+    struct timespec moment = {0, 50000000};
+    nanosleep(&moment, NULL);
+    kiln_cancel((kiln *)k);
+    return NULL;
+}
+
+// No lane waits when one before it was cancelled: many would take as many moments.
+static void test_cancel(kiln *k, kiln_module *m)
+{
+    static const char *const kernels[] = {"sleeps", "waits"};
+    CHECK(!kiln_allow(k, "net", "127.0.0.1:0"));
+    for (int n = 0; n < 2; n++) {
+        pthread_t thread;
+        time_t start = time(NULL);
+        CHECK(!pthread_create(&thread, NULL, cancel_soon, k));
+        kiln_status status = run(k, m, kernels[n], 0);
+        CHECK(status == KILN_E_CANCELLED || (!status && got[0] == -ECANCELED)); // it has ended
+        CHECK(time(NULL) - start < 15);
+        pthread_join(thread, NULL);
+    }
+}
+
 int main(void)
 {
     static const char *const devices[] = {"interp", "cpu"};
@@ -143,6 +180,7 @@ int main(void)
             test_disk(k, m);
             test_peers(k, m);
             test_handles(k, m);
+            test_cancel(k, m);
         }
         kiln_close(k);
     }

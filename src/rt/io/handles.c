@@ -107,7 +107,8 @@ int io_wait(const io_state *s, int fd, short events, int32_t timeout_ms)
     for (;;) {
         int64_t left = timeout_ms < 0 ? IO_SLICE_MS : until - io_now_ms();
         struct pollfd p = {.fd = fd, .events = events};
-        int slice = left > IO_SLICE_MS ? IO_SLICE_MS : left < 0 ? 0 : (int)left;
+        bool is_over = __atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED) != 0; // a lane was told
+        int slice = is_over || left < 0 ? 0 : left > IO_SLICE_MS ? IO_SLICE_MS : (int)left;
         int ready = poll(&p, 1, slice);
         if (ready > 0)
             return 0;

@@ -31,10 +31,11 @@ void service_sleep(void *state, const kiln_host_call *call)
     while (left > 0) {
         int64_t now = left < slice ? left : slice;
         struct timespec t = {.tv_sec = 0, .tv_nsec = (long)now};
-        nanosleep(&t, NULL);
-        left -= now;
         if (__atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED))
             IO_RETURN(int32_t, -ECANCELED);
+        if (!nanosleep(&t, &t)) // a signal leaves the rest
+            t.tv_nsec = 0;
+        left -= now - t.tv_nsec;
     }
     IO_RETURN(int32_t, 0);
 }
