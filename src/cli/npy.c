@@ -100,7 +100,7 @@ static bool parse_shape(scan *s, size_t *shape, int *rank, size_t *count)
 }
 
 // "<f4" and the like. Raw bytes (V, S) have type KILN_VOID.
-static bool read_code(scan *s, const char *code, kiln_type *type, size_t *size)
+static bool read_code(scan *s, const char *code, kiln_type *type, size_t *size, bool *is_swapped)
 {
     char *why = s->why;
     const char *at = code;
@@ -112,7 +112,8 @@ static bool read_code(scan *s, const char *code, kiln_type *type, size_t *size)
             continue;
         *type = codes[i].type;
         *size = codes[i].size;
-        s->is_swapped |= is_big && *size > 1;
+        *is_swapped = is_big && *size > 1;
+        s->is_swapped |= *is_swapped;
         return true;
     }
     char *end;
@@ -179,7 +180,8 @@ static bool parse_fields(scan *s, const char *prefix, size_t offset, int depth, 
         bool is_record = accept(s, '[');
         size_t first = s->out->field_count;
         if (is_record ? !parse_fields(s, f.path, f.offset, depth + 1, &one)
-                      : !parse_string(s, code, sizeof code) || !read_code(s, code, &f.type, &one))
+                      : !parse_string(s, code, sizeof code) ||
+                            !read_code(s, code, &f.type, &one, &f.is_swapped))
             return false;
         bool has_shape = accept(s, ',') && !is_next(s, ')');
         if (has_shape && !parse_shape(s, shape, &rank, &f.count))
@@ -209,8 +211,10 @@ static bool parse_descr(scan *s)
 {
     char *why = s->why, code[64];
     npy *n = s->out;
+    bool is_swapped;
     if (!accept(s, '['))
-        return parse_string(s, code, sizeof code) && read_code(s, code, &n->type, &n->element_size);
+        return parse_string(s, code, sizeof code) &&
+               read_code(s, code, &n->type, &n->element_size, &is_swapped);
     n->fields = calloc(NPY_FIELDS, sizeof *n->fields);
     if (!n->fields)
         return FAIL("out of memory");
@@ -293,7 +297,6 @@ static bool to_c_order(npy *n, char why[NPY_WHY])
     return true;
 }
 
-// A mixed record says for each field; NumPy never writes mixed ones, so one flag is enough.
 static void to_own_bytes(npy *n)
 {
     unsigned char *at = n->data;
@@ -301,7 +304,7 @@ static void to_own_bytes(npy *n)
         if (!n->fields)
             swap_bytes(at, n->element_size);
         for (size_t f = 0; f < n->field_count; f++)
-            for (size_t e = 0; e < n->fields[f].count; e++) {
+            for (size_t e = 0; n->fields[f].is_swapped && e < n->fields[f].count; e++) {
                 size_t size = kiln_type_size(n->fields[f].type);
                 swap_bytes(at + n->fields[f].offset + e * size, size);
             }

@@ -12,6 +12,7 @@ typedef struct npy_field { // one scalar member of a record, or an array of them
     char path[96];         // "pos", "pos.x"
     kiln_type type;
     size_t offset, count;
+    bool is_swapped; // in the file
 } npy_field;
 
 typedef struct npy {
