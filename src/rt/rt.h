@@ -185,7 +185,8 @@ typedef struct graph_use {
     uint8_t kind; // handle_kind
     const void *handle;
     uint64_t id;
-    size_t node; // of a graph made by hand
+    size_t node;         // of a graph made by hand
+    kiln_kernel *kernel; // of a module: which one is launched
 } graph_use;
 typedef struct graph_uses {
     graph_use *at;

@@ -106,6 +106,8 @@ static void graphs(const char *device, bool by_hand)
         if (by_hand && round == 2)
             CHECK(!kiln_graph_set(g, 0, &desc) && !kiln_graph_launch(g, NULL));
         kiln_graph_free(g);
+        EXPECT(kiln_graph_launch(g, NULL), KILN_E_BAD_HANDLE, "K6002", "not a live kiln_graph");
+        EXPECT(kiln_graph_launch(NULL, NULL), KILN_E_BAD_HANDLE, "K6002", "NULL");
     }
     kiln_close(k);
 }

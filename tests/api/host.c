@@ -262,6 +262,23 @@ static void test_errors(kiln *k, kiln_module *m)
     CHECK(!add(k, "strange", NULL, NULL, NULL)); // taken away
     EXPECT(api_launch(api_kernel(m, "lacks"), 1, 0, NULL, 0), KILN_E_LAUNCH, "K6046", "'strange'");
     EXPECT(add(k, "strange", NULL, NULL, NULL), KILN_E_NOT_FOUND, "K6003", "take away");
+    // A graph calls what is there when it is launched, and nothing that does not fit.
+    kiln_graph *graph;
+    kiln_launch_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.grid[0] = 1;
+    CHECK(!add(k, "strange", "void strange(i32)", quit, NULL) && !kiln_graph_new(k, &graph));
+    CHECK(!kiln_graph_add(graph, api_kernel(m, "lacks"), &desc, NULL, 0, NULL));
+    CHECK(!add(k, "strange", NULL, NULL, NULL));
+    EXPECT(kiln_graph_launch(graph, NULL), KILN_E_LAUNCH, "K6046", "'strange'");
+    EXPECT(api_launch(api_kernel(m, "lacks"), 1, 0, NULL, 0), KILN_E_LAUNCH, "K6046", "'strange'");
+    EXPECT(kiln_graph_launch(graph, NULL), KILN_E_LAUNCH, "K6046", "'strange'");
+    CHECK(!add(k, "strange", "void strange(u32)", quit, NULL));
+    EXPECT(kiln_graph_launch(graph, NULL), KILN_E_LAUNCH, "K6046", "provides 'void strange(u32)'");
+    CHECK(!add(k, "strange", "void strange(i32)", quit, NULL));
+    EXPECT(kiln_graph_launch(graph, NULL), KILN_E_KERNEL, "K6048", "enough");
+    kiln_graph_free(graph);
+    CHECK(!add(k, "strange", NULL, NULL, NULL));
     EXPECT(add(k, NULL, NULL, quit, NULL), KILN_E_BAD_ARGUMENT, "K6003", "no name");
     EXPECT(kiln_host_register(k, NULL), KILN_E_BAD_ARGUMENT, "K6003", "no description");
     EXPECT(kiln_host_register(NULL, NULL), KILN_E_BAD_HANDLE, "K6002", "");
@@ -273,11 +290,12 @@ static void test_errors(kiln *k, kiln_module *m)
 // Objects of a call lie within their arrays, also where the machine code of the cpu device copies
 // them, and their number does not wrap.
 // --- a function that uses the context whose kernel calls it
-enum { LAUNCH_OTHER, LAUNCH_ITSELF, CLOSE };
+enum { LAUNCH_OTHER, LAUNCH_ITSELF, LAUNCH_GRAPH, CLOSE };
 typedef struct nest {
     kiln *k;
     kiln_module *m;
     kiln_buffer *other;
+    kiln_graph *graph; // of a launch of itself
     int depth;
 } nest;
 
@@ -291,6 +309,8 @@ static void nests(void *user, const kiln_host_call *call)
         *result = api_launch(api_kernel(n->m, "inner"), 1, 0, args, 1);
     if (how == LAUNCH_ITSELF && n->depth++ < 2)
         *result = api_launch(api_kernel(n->m, "outer"), 1, 0, args, 2);
+    if (how == LAUNCH_GRAPH && n->depth++ < 2)
+        *result = kiln_graph_launch(n->graph, NULL);
     if (how == CLOSE)
         kiln_close(n->k);
 }
@@ -299,7 +319,8 @@ static void test_nested(kiln *k, kiln_module *m)
 {
     kiln_buffer *out;
     int32_t got[2];
-    nest n = {k, m, NULL, 0};
+    nest n = {k, m, NULL, NULL, 0};
+    kiln_launch_desc itself;
     CHECK(!kiln_buffer_new(k, KILN_I32, 2, &n.other) && !kiln_buffer_new(k, KILN_I32, 2, &out));
     kiln_arg args[2] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_I32, LAUNCH_OTHER)};
     for (int concurrent = 0; concurrent < 2; concurrent++) {
@@ -321,6 +342,17 @@ static void test_nested(kiln *k, kiln_module *m)
         CHECK(got[0] == (concurrent ? KILN_OK : KILN_E_LAUNCH));
         if (!concurrent)
             CHECK(strstr(kiln_last_error(k)->text, "wait for itself") != NULL);
+        memset(&itself, 0, sizeof itself);
+        itself.grid[0] = 1;
+        itself.args = args;
+        itself.arg_count = 2;
+        args[1] = kiln_arg_i64(KILN_I32, LAUNCH_GRAPH);
+        n.depth = 0;
+        CHECK(!kiln_graph_new(k, &n.graph));
+        CHECK(!kiln_graph_add(n.graph, api_kernel(m, "outer"), &itself, NULL, 0, NULL));
+        CHECK(!kiln_graph_launch(n.graph, NULL) && !kiln_read(out, 0, got, 2));
+        CHECK(got[0] == (concurrent ? KILN_OK : KILN_E_LAUNCH));
+        kiln_graph_free(n.graph);
         args[1] = kiln_arg_i64(KILN_I32, CLOSE);
         CHECK(!api_launch(api_kernel(m, "outer"), 1, 0, args, 2));
         CHECK(strstr(kiln_last_error(k)->text, "kiln_close: a kernel") != NULL);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "rt/rt.h"
+#include "rt/host/host.h"
 
 // Makes a handle of `kind` in *item for context `k`.
 static kiln_status start(kiln *k, handle_kind kind, const void *out, void **item, const char *what)
@@ -449,6 +449,9 @@ kiln_status kiln_graph_launch(kiln_graph *g, kiln_stream *s)
         status = check_use(g, dead);
     if (!status)
         status = context_may_use(g->k, "kiln_graph_launch");
+    for (size_t n = 0; !status && n < g->uses.len; n++) // host functions may be others than before
+        if (g->uses.at[n].kernel && g->uses.at[n].kernel->talks)
+            status = host_check(g->uses.at[n].kernel);
     return status ? status : g->k->ops->graph_launch(g, s);
 }
 

@@ -7,11 +7,12 @@
 
 enum { LOOK_BACK = 16 }; // for the same one; more would take its time in a long capture
 
-static bool add(graph_uses *u, handle_kind kind, const void *handle, size_t node)
+static bool add(graph_uses *u, handle_kind kind, const void *handle, size_t node,
+                kiln_kernel *kernel)
 {
-    graph_use use = {(uint8_t)kind, handle, handle_id(kind, handle), node};
+    graph_use use = {(uint8_t)kind, handle, handle_id(kind, handle), node, kernel};
     for (size_t k = u->len; k > 0 && k + LOOK_BACK > u->len; k--)
-        if (u->at[k - 1].id == use.id && u->at[k - 1].node == node)
+        if (u->at[k - 1].id == use.id && u->at[k - 1].node == node && u->at[k - 1].kernel == kernel)
             return true;
     if (u->len == u->cap) {
         size_t cap = u->cap ? u->cap * 2 : 16;
@@ -41,16 +42,16 @@ static void let_go(const graph_use *use)
 bool uses_add_launch(graph_uses *u, kiln_kernel *kernel, const kiln_arg *args, size_t count,
                      size_t node)
 {
-    bool fine = add(u, HANDLE_MODULE, kernel->module, node);
+    bool fine = add(u, HANDLE_MODULE, kernel->module, node, kernel);
     for (size_t k = 0; k < count && fine; k++)
         if (handle_is(HANDLE_BUFFER, args[k].kind == 1 ? args[k].pointer : NULL))
-            fine = add(u, HANDLE_BUFFER, args[k].pointer, node);
+            fine = add(u, HANDLE_BUFFER, args[k].pointer, node, NULL);
     return fine;
 }
 
 bool uses_add_buffer(graph_uses *u, const kiln_buffer *b)
 {
-    return !b || add(u, HANDLE_BUFFER, b, SIZE_MAX);
+    return !b || add(u, HANDLE_BUFFER, b, SIZE_MAX, NULL);
 }
 
 void uses_drop_node(graph_uses *u, size_t node)

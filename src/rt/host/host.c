@@ -147,11 +147,10 @@ static bool is_same_signature(const char *given, str wanted)
     }
 }
 
-static kiln_status check_row(const kiln_kernel *kernel, const host_site *site)
+static kiln_status check_row(const kiln_kernel *kernel, const host_site *site, const host_row *row)
 {
     kiln *k = kernel->module->k;
     const host_shape *s = &site->shape;
-    const host_row *row = site->row;
     if (!row)
         return error_set(k, KILN_E_LAUNCH, K6046,
                          "kernel '%s' calls the host function '%.*s', which the program does not "
@@ -258,15 +257,15 @@ kiln_status host_check(kiln_kernel *kernel)
                 return attached;
             row = find_row(k, made->shape.name);
         }
+        kiln_status status = check_row(kernel, made, row);
+        if (status)
+            return status;
         if (made->row != row)
             made->row = row;
         if (!kernel->calls_host)
             kernel->calls_host = true;
         if (!kernel->carries && host_rows_of(&made->shape).counted)
             kernel->carries = true;
-        kiln_status status = check_row(kernel, made);
-        if (status)
-            return status;
     }
     return KILN_OK;
 }
