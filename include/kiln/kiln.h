@@ -341,6 +341,7 @@ typedef struct kiln_copy_desc {
                          // the stream's order; host memory must stay as it is until then, and only
                          // memory of kiln_host_alloc is copied without waiting
 } kiln_copy_desc;
+// Both sides may be one buffer, but share no elements.
 KILN_API kiln_status kiln_copy(const kiln_copy_desc *desc);
 KILN_API kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count,
                                      const void *element, kiln_stream *stream);

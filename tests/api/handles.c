@@ -207,6 +207,50 @@ static void odd_arguments(void)
     kiln_close(k);
 }
 
+// Within one memory: columns beside each other are copied, and what shares elements is refused on
+// every device, whatever its driver would do.
+static void copies_in_place(const char *device)
+{
+    static const struct {
+        size_t to, from, count, rows, to_pitch, from_pitch;
+        bool is_refused;
+    } rows[] = {{0, 8, 8, 1, 0, 0, false},  {8, 0, 8, 1, 0, 0, false}, {0, 7, 8, 1, 0, 0, true},
+                {1, 0, 8, 1, 0, 0, true},   {3, 3, 8, 1, 0, 0, false}, {3, 3, 8, 1, 9, 10, false},
+                {0, 2, 2, 4, 4, 4, false},  {0, 1, 2, 4, 4, 4, true},  {0, 4, 2, 4, 4, 4, true},
+                {0, 0, 2, 4, 4, 4, false},  {0, 0, 2, 4, 4, 5, true},  {0, 16, 4, 4, 4, 4, false},
+                {0, 1, 1, 16, 2, 2, false}, {0, 1, 1, 8, 2, 3, true}};
+    kiln *k = api_open(device);
+    int32_t memory[32], got[32];
+    kiln_buffer *b = NULL, *same = NULL;
+    kiln_wrap_desc wrap;
+    memset(&wrap, 0, sizeof wrap);
+    wrap.type = KILN_I32, wrap.count = 32, wrap.host = memory;
+    CHECK(!kiln_buffer_wrap(k, &wrap, &b) && !kiln_buffer_wrap(k, &wrap, &same));
+    for (size_t n = 0; n < 2 * sizeof rows / sizeof *rows; n++) {
+        size_t r = n / 2;
+        kiln_copy_desc copy;
+        memset(&copy, 0, sizeof copy);
+        copy.to = b, copy.to_first = rows[r].to, copy.to_pitch = rows[r].to_pitch;
+        copy.from = n % 2 ? same : b, copy.from_first = rows[r].from;
+        copy.from_pitch = rows[r].from_pitch, copy.count = rows[r].count, copy.rows = rows[r].rows;
+        for (int i = 0; i < 32; i++)
+            memory[i] = i;
+        bool is_own_place = rows[r].to == rows[r].from && !rows[r].is_refused;
+        if (rows[r].is_refused || (n % 2 && is_own_place)) {
+            EXPECT(kiln_copy(&copy), KILN_E_BAD_ARGUMENT, "K6003", "share elements");
+            continue;
+        }
+        CHECK(!kiln_copy(&copy) && !kiln_read(b, 0, got, 32));
+        size_t to_pitch = rows[r].to_pitch ? rows[r].to_pitch : rows[r].count,
+               from_pitch = rows[r].from_pitch ? rows[r].from_pitch : rows[r].count;
+        for (size_t row = 0; row < rows[r].rows; row++)
+            for (size_t c = 0; c < rows[r].count; c++)
+                CHECK(got[rows[r].to + row * to_pitch + c] ==
+                      (int32_t)(rows[r].from + row * from_pitch + c));
+    }
+    kiln_close(k);
+}
+
 int main(void)
 {
     kiln *k = NULL;
@@ -246,5 +290,7 @@ int main(void)
     references("cpu");
     newest_error();
     odd_arguments();
+    copies_in_place("interp");
+    copies_in_place("cpu");
     return api_done("handles");
 }

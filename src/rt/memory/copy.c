@@ -64,6 +64,27 @@ static kiln_status check_buffers(const kiln_copy_desc *d, kiln **k)
     return KILN_OK;
 }
 
+static kiln_view rows_of(const side *s, size_t count, size_t rows)
+{
+    return (kiln_view){.buffer = (kiln_buffer *)(uintptr_t)s->buffer,
+                       .first = s->first,
+                       .rank = 2,
+                       .sizes = {rows, count},
+                       .has_strides = true,
+                       .strides = {(int64_t)s->pitch, 1}};
+}
+
+// Drivers copy in any order: where both sides share elements, the result is undefined. Elements may
+// be copied onto themselves.
+static bool is_torn(const side *to, const side *from, size_t count, size_t rows)
+{
+    if (!to->buffer || !from->buffer ||
+        (to->buffer == from->buffer && to->first == from->first &&
+         (rows == 1 || to->pitch == from->pitch)))
+        return false;
+    return kiln_view_overlaps(rows_of(to, count, rows), rows_of(from, count, rows));
+}
+
 // Between two kinds of devices the bytes go through the host.
 static kiln_status copy_through_host(const kiln_copy_desc *d)
 {
@@ -113,6 +134,10 @@ kiln_status kiln_copy(const kiln_copy_desc *d)
         status = check_side(k, &from, d->count, rows);
     if (status || !d->count)
         return status;
+    if (is_torn(&to, &from, d->count, rows))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_copy: 'to' and 'from' share elements: copy by way of another "
+                         "buffer");
     if (d->to && d->from && d->to->k->ops != d->from->k->ops)
         return copy_through_host(d);
     if (rows > 1 && to.pitch == d->count && from.pitch == d->count) { // no gaps: one long row
