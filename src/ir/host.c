@@ -104,10 +104,12 @@ static void read_param(text_reader *r, host_shape *out)
     p->first = out->in_count;
     sizes(r, &p->size, &p->align);
     out->param_count++;
-    if (host_is_counted(p->kind))
+    if (host_is_counted(p->kind)) {
         counted(r, (uint8_t)n, out);
-    else
-        scalars(r, (uint8_t)n, p->size, out->in, &out->in_count);
+        return;
+    }
+    r->is_bad |= p->size > HOST_BYTES;
+    scalars(r, (uint8_t)n, p->size, out->in, &out->in_count);
 }
 
 static void add_written(host_shape *out, text_reader *r)
@@ -155,6 +157,7 @@ bool host_read(str spelled, host_shape *out)
     if (!r.is_bad && !take(&r, "-")) {
         need(&r, "v");
         sizes(&r, &out->result_size, &out->result_align);
+        r.is_bad |= out->result_size > HOST_BYTES;
         scalars(&r, HOST_RESULT, out->result_size, out->out, &out->out_count);
     }
     need(&r, " : ");
