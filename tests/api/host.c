@@ -361,6 +361,65 @@ static void test_nested(kiln *k, kiln_module *m)
     kiln_buffer_free(out);
 }
 
+// A service writes as much as its count says: another parameter cannot stand for it, nor another
+// struct for its own. The signature is the same.
+static void test_services(const char *device)
+{
+    static const struct {
+        const char *text;
+        bool is_refused;
+    } rows[] = {{"host i64 kiln_io_random(counted(n) void *to, i64 n);\n"
+                 "kernel block(1) void one(i64 *out) { u8 b[4]; out[0] = kiln_io_random(b, 4); }",
+                 false},
+                {"host i64 kiln_io_pread(i32 f, counted(at) void *to, i64 n, i64 at);\n"
+                 "kernel block(1) void one(i64 *out) {"
+                 " u8 b[4]; out[0] = kiln_io_pread(5, b, 1000000, 1); }",
+                 true},
+                {"host i64 kiln_io_take(i32 f, counted(how) void *to, i64 n, i32 how);\n"
+                 "kernel block(1) void one(i64 *out) {"
+                 " u8 b[4]; out[0] = kiln_io_take(5, b, 1000000, 1); }",
+                 true},
+                {"typedef struct io_status { i32 size; } io_status;\n"
+                 "host i32 kiln_io_status(i32 f, struct io_status *to);\n"
+                 "kernel block(1) void one(i64 *out) {"
+                 " io_status s = {1}; out[0] = kiln_io_status(5, &s); }",
+                 true}};
+    kiln *k = api_open(device);
+    kiln_buffer *out;
+    CHECK(!kiln_buffer_new(k, KILN_I64, 1, &out));
+    kiln_arg arg = kiln_arg_buffer(out);
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        char text[600];
+        snprintf(text, sizeof text, "#include <kiln/kernel.h>\n%s\n", rows[n].text);
+        kiln_module *m = api_compile(k, text, 0);
+        if (rows[n].is_refused)
+            EXPECT(api_launch(api_kernel(m, "one"), 1, 0, &arg, 1), KILN_E_LAUNCH, "K6046",
+                   "with other counts or structs than kiln/io.h");
+        else
+            CHECK(!api_launch(api_kernel(m, "one"), 1, 0, &arg, 1));
+    }
+    // The text of a host function in IR: objects are no larger than a call has room for.
+    static const char *const sizes[] = {"128.4[i32@124]", "1000.4[i32@996]"};
+    for (int n = 0; n < 4; n++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "kernel @one(%%out: ptr.global i32 \"i32 *\") block(1, 1, 1) {\n"
+                 "    %%1 = host \"f lane wait (%s%s) %s%s : i32 f(struct s)\" %s : (i32)\n"
+                 "    return\n}\n",
+                 n < 2 ? "o" : "", n < 2 ? sizes[n] : "", n < 2 ? "-" : "v",
+                 n < 2 ? "" : sizes[n - 2], n < 2 ? "(i32 1)" : "()");
+        kiln_compile_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.source = text;
+        desc.is_ir = true;
+        kiln_module *m = NULL;
+        CHECK(kiln_compile(k, &desc, &m) == (n % 2 ? KILN_E_COMPILE : KILN_OK));
+        if (n % 2)
+            CHECK(strstr(kiln_last_error(k)->text, "host") != NULL);
+    }
+    kiln_close(k);
+}
+
 static void test_objects(const char *device, int optimise)
 {
     static const char text[] =
@@ -430,6 +489,8 @@ int main(void)
         test_objects("interp", optimise);
         test_objects("cpu", optimise);
     }
+    test_services("interp");
+    test_services("cpu");
     static const char *const devices[] = {"interp", "cpu"};
     int32_t seven = 11;
     for (int d = 0; d < 2; d++)

@@ -99,6 +99,7 @@ kiln_status host_provide(kiln *k, const kiln_host_desc *desc)
     row->signature = signature;
     row->given = *desc;
     row->together = NULL;
+    row->shape = NULL;
     return KILN_OK;
 }
 
@@ -119,6 +120,13 @@ void host_set_together(kiln *k, const char *name, host_together *together)
     host_row *row = find_name(k, str_of(name));
     if (row)
         row->together = together;
+}
+
+void host_set_shape(kiln *k, const char *name, const char *shape)
+{
+    host_row *row = find_name(k, str_of(name));
+    if (row)
+        row->shape = shape;
 }
 
 bool host_is_together(const host_site *site)
@@ -147,6 +155,15 @@ static bool is_same_signature(const char *given, str wanted)
     }
 }
 
+// What stands between name and signature, from the bracket on.
+static bool has_shape(const host_shape *s, const char *wanted)
+{
+    const char *from = s->name.at + s->name.len, *end = s->signature.at - strlen(" : ");
+    while (from < end && *from != '(')
+        from++;
+    return str_same((str){from, (size_t)(end - from)}, str_of(wanted));
+}
+
 static kiln_status check_row(const kiln_kernel *kernel, const host_site *site, const host_row *row)
 {
     kiln *k = kernel->module->k;
@@ -162,6 +179,11 @@ static kiln_status check_row(const kiln_kernel *kernel, const host_site *site, c
         return error_set(k, KILN_E_LAUNCH, K6046,
                          "kernel '%s' calls '%.*s', but the program provides '%s'", kernel->name,
                          (int)s->signature.len, s->signature.at, row->signature);
+    if (row->shape && !has_shape(s, row->shape))
+        return error_set(k, KILN_E_LAUNCH, K6046,
+                         "kernel '%s' declares '%.*s' with other counts or structs than "
+                         "kiln/io.h\n  include that header instead",
+                         kernel->name, (int)s->name.len, s->name.at);
     if (row->given.plain && !native_can_call(s))
         return error_set(
             k, KILN_E_LAUNCH, K6046,

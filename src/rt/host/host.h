@@ -51,6 +51,9 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
 // stops no kernel.
 typedef void host_together(void *user, const kiln_host_call *calls, uint32_t count);
 void host_set_together(kiln *k, const char *name, host_together *together);
+// Kernels must declare the function so that its arguments travel in this way (ir/host.h): a service
+// relies on its counts and structs, which the signature does not say.
+void host_set_shape(kiln *k, const char *name, const char *shape);
 // kiln_host_register for the library's own functions, which may come while a kernel runs.
 kiln_status host_provide(kiln *k, const kiln_host_desc *desc);
 bool host_is_together(const host_site *site);

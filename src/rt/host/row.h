@@ -9,6 +9,7 @@
 struct host_row {
     kiln *k;
     char *name, *signature; // signature: NULL for any
+    const char *shape;      // of a service: how its arguments travel; NULL: any
     kiln_host_desc given;
     host_together *together; // NULL: there is none
     void *library;           // closed with the row

@@ -117,7 +117,8 @@ void io_print_lines(io_state *s, int32_t handle); // of stdout and stderr
 void io_stream_free(io_stream *s);
 
 // --- file.c, net.c, stream.c, system.c: the services; rows of service.def
-#define SERVICE(name, signature) void service_##name(void *state, const kiln_host_call *call);
+#define SERVICE(name, signature, shape)                                                            \
+    void service_##name(void *state, const kiln_host_call *call);
 #include "rt/io/service.def"
 #undef SERVICE
 

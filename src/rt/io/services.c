@@ -55,10 +55,10 @@ int64_t io_bytes(int64_t n)
 }
 
 static const struct {
-    const char *name, *signature;
+    const char *name, *signature, *shape;
     kiln_host_function *call;
 } rows[] = {
-#define SERVICE(name, signature) {"kiln_io_" #name, signature, service_##name},
+#define SERVICE(name, signature, shape) {"kiln_io_" #name, signature, shape, service_##name},
 #include "rt/io/service.def"
 #undef SERVICE
 };
@@ -77,12 +77,14 @@ kiln_status io_attach(kiln *k)
 {
     io_state *s = io_of(k);
     kiln_status status = s ? KILN_OK : error_no_memory(k, "the services of the host");
-    for (size_t n = 0; n < COUNT(rows) && !status; n++)
+    for (size_t n = 0; n < COUNT(rows) && !status; n++) {
         status = host_provide(k, &(kiln_host_desc){.name = rows[n].name,
                                                    .signature = rows[n].signature,
                                                    .call = rows[n].call,
                                                    .user = s,
                                                    .is_concurrent = true});
+        host_set_shape(k, rows[n].name, rows[n].shape);
+    }
     for (size_t n = 0; n < COUNT(together); n++)
         host_set_together(k, together[n].name, together[n].call);
     return status;
