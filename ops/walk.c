@@ -42,6 +42,32 @@ void op_walk_turn(op_packs *packs, bool is_possible, int64_t read, int64_t writt
     out->steps[1] = written * (int64_t)*size;
 }
 
+void op_walk_turn_even(kiln *k, const op_request *r, op_packs *packs, int64_t read, int64_t written,
+                       op_turns *out)
+{
+    enum { MOST = 16, BEFORE = 1 };
+    uint64_t size = packs->argument.sizes[0], inner = packs->argument.packs / size, best = 1;
+    const op_kernel *kernel;
+    if (k->caps.is_host || packs->rank < 2 || op_kernel_get(k, r, &kernel)) {
+        op_walk_turn(packs, true, read, written, out);
+        return;
+    }
+    uint64_t room = (uint64_t)kernel->resident * WALK_THREADS, least = UINT64_MAX;
+    for (uint64_t turns = 1; turns <= op_min(size, MOST); turns++) {
+        uint64_t waves = op_ceil_div(inner * op_ceil_div(size, turns), room);
+        uint64_t cost = waves * (turns + BEFORE);
+        best = cost < least ? turns : best;
+        least = op_min(cost, least);
+    }
+    *out = (op_turns){.count = size};
+    if (best == 1)
+        return;
+    packs->argument.sizes[0] = op_ceil_div(size, best);
+    packs->argument.packs = inner * packs->argument.sizes[0];
+    out->steps[0] = read * (int64_t)packs->argument.sizes[0];
+    out->steps[1] = written * (int64_t)packs->argument.sizes[0];
+}
+
 kiln_status op_walk_launch(kiln *k, const op_request *r, const op_packs *packs, uint32_t per,
                            const kiln_arg *args, size_t count, kiln_stream *stream)
 {

@@ -4,11 +4,6 @@
 
 tune(WHOLE, 0, 1);      // no window reaches beyond the ends
 tune(DENSE_ROWS, 0, 1); // neighbours along the last dimension of space are neighbours in memory
-#ifdef MAX
-#    define IS_MAX true
-#else
-#    define IS_MAX false
-#endif
 
 // What a window reads: places behind its plane, and their numbers in the space.
 typedef struct window {
@@ -58,11 +53,12 @@ static inline void fetch(raw *r, const T *from, const window *w)
 static inline void put(T *to, INDEX *indices, const raw *r, const window *w, u32 count)
 {
     number result[V], x[V];
-    pack_number(INDEX) best[V];
+    u32 best[V];
+    pack_number(INDEX) chosen[V];
 #pragma unroll
     for (u32 v = 0; v < V; v++) {
         result[v] = 0;
-        best[v] = (INDEX)w->number[0];
+        best[v] = w->number[0];
     }
 #pragma unroll
     for (u32 t = 0; t < TAPS; t++) {
@@ -71,21 +67,21 @@ static inline void put(T *to, INDEX *indices, const raw *r, const window *w, u32
         for (u32 v = 0; v < V; v++) {
             if (!IS_MAX) {
                 result[v] += WHOLE | (w->inside >> t & 1) ? x[v] : (number)0;
-            } else if (!WITH_INDICES) {
-                result[v] = (t == 0) | (x[v] > result[v]) | (x[v] != x[v]) ? x[v] : result[v];
-            } else { // of equal elements the first one, and the first NaN
-                bool wins = (t == 0) | (!(x[v] <= result[v]) & (result[v] == result[v]));
+            } else {
+                bool wins = t == 0 || is_largest(x[v], result[v]);
                 result[v] = wins ? x[v] : result[v];
-                best[v] = wins ? (INDEX)w->number[t] : best[v];
+                best[v] = wins ? w->number[t] : best[v];
             }
         }
     }
 #pragma unroll
-    for (u32 v = 0; v < V && !IS_MAX; v++)
-        result[v] /= (number)count; // a window has an element
+    for (u32 v = 0; v < V; v++) {
+        result[v] = IS_MAX ? result[v] : average(result[v], WHOLE, count);
+        chosen[v] = (INDEX)best[v];
+    }
     pack_store(T, V, to, 0, result);
     if (WITH_INDICES)
-        pack_store(INDEX, V, indices, 0, best);
+        pack_store(INDEX, V, indices, 0, chosen);
 }
 
 kernel block(THREADS) void pool_fixed(const T *restrict from, T *restrict to,

@@ -39,6 +39,11 @@ KERNEL_OVERLAPS
 PACK(T, V)
 PACK(INDEX, V)
 typedef pack_number(T) number;
+#ifdef MAX
+#    define IS_MAX true
+#else
+#    define IS_MAX false
+#endif
 
 // PER: steps of the outermost loop of which all is read before the first result is written.
 enum { FROM, TO, INDICES, THREADS = 256, TAPS = TAPS0 * TAPS1 * TAPS2, PER = TAPS * V <= 4 ? 4 : TAPS * V <= 16 ? 2 : 1 };
@@ -49,10 +54,25 @@ struct fixed {
     i64 indices_turn;       // as nest_turns.steps, of the indices
 };
 
+// Is x the largest element, where `largest` was that? With indices the first one of equal elements
+// stays, and the first NaN; without them the last NaN is as good, and cheaper. `&` would make
+// integers of the comparisons.
+static inline bool is_largest(number x, number largest)
+{
+    return WITH_INDICES ? !(x <= largest) && largest == largest : x > largest || x != x;
+}
+
 // How many elements the average of window `at` is over, along dimension d.
 static inline u32 length(const struct fixed *f, u32 d, u32 at)
 {
     u32 first = at * f->stride[d], begin = PADDING_COUNTS ? 0 : f->pad[d];
     u32 end = f->sizes[d] + f->pad[d] + (PADDING_COUNTS ? f->pad_after[d] : 0);
     return min(first + f->taps[d], end) - max(first, begin);
+}
+
+// The average of `count` elements; is_whole: of TAPS. A product by a power of two is as exact.
+static inline number average(number sum, bool is_whole, u32 count)
+{
+    return is_whole && (TAPS & (TAPS - 1)) == 0 ? sum * ((number)1 / (number)TAPS)
+                                                : sum / (number)count; // a window has an element
 }

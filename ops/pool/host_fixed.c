@@ -1,13 +1,15 @@
-// From a window to loops, packs and steps of fixed.c and fixed_backward.c (host_fixed.h).
+// From a window to loops, packs and steps of fixed.c, along.c and fixed_backward.c (host_fixed.h).
 #include "ops/pool/host_fixed.h"
 
 #include <stdlib.h>
 
 #include "ops/walk.h"
+#include "rt/memory/view.h"
 
 #define AXES "ops/pool/axes.def"
 #include "ops/axes.h"
 static const op_program forward = OP_PROGRAM("ops/pool/fixed.c", "pool_fixed"),
+                        along = OP_PROGRAM("ops/pool/along.c", "pool_along"),
                         backward = OP_PROGRAM("ops/pool/fixed_backward.c", "pool_fixed_backward");
 
 enum { FROM, TO, INDICES, VIEWS, LOOPS = 5, MOST_TAPS = 32 };
@@ -82,6 +84,46 @@ static op_nest loops_of(const pool_fixed_desc *p, bool is_last)
     return n;
 }
 
+// Elements of a row that windows side by side have before and behind a step for each of them.
+typedef struct edges {
+    uint32_t before, after;
+} edges;
+
+static edges edges_of(const op_window *w)
+{
+    uint32_t end = w->stride[2] + w->pad[2];
+    return (edges){w->pad[2], w->taps[2] > end ? w->taps[2] - end : 0};
+}
+
+// How many results side by side a thread of along.c has, and the loops over them; 1: that kernel
+// does not have such windows. On the cpu device the elements of a warp are a vector without packs.
+static uint32_t pack_along(const kiln *k, const pool_fixed_desc *p, const kiln_view *views,
+                           op_packs *packs)
+{
+    enum { ROWS = 9, EDGES = 4 };
+    const op_window *w = p->window;
+    uint32_t stride = w->stride[2], elements = 16 / (uint32_t)view_element_size(&views[FROM]);
+    uint64_t end = (uint64_t)w->to_space[2] * stride;
+    edges e = edges_of(w);
+    bool has_rows = w->from[4] == 1 && end <= w->from_space[2] && w->taps[2] > 1 &&
+                    w->taps[0] * w->taps[1] <= ROWS && e.before + e.after <= EDGES;
+    if (p->is_backward || op_is_in_turn(k) || !has_rows || elements % stride)
+        return 1;
+    op_nest nest = loops_of(p, false);
+    const int64_t steps[] = {nest.strides[FROM][0], nest.strides[FROM][1], w->from[2], w->from[3]};
+    const uint64_t sizes[] = {nest.sizes[0], nest.sizes[1], w->from_space[0], w->from_space[1]};
+    for (nest.widest = elements / stride; nest.widest > 1; nest.widest /= 2) {
+        op_nest_pack(&nest, views, packs);
+        uint32_t wide = packs->width * stride;
+        bool is_aligned = view_is_aligned(&views[FROM], wide * view_element_size(&views[FROM]));
+        for (uint32_t n = 0; n < COUNT(steps); n++)
+            is_aligned &= sizes[n] == 1 || steps[n] % wide == 0;
+        if (packs->width > 1 && is_aligned)
+            return packs->width;
+    }
+    return 1;
+}
+
 static fixed fixed_of(const pool_fixed_desc *p, int64_t width, bool *is_whole)
 {
     const op_window *w = p->window;
@@ -112,31 +154,43 @@ bool pool_run_fixed(kiln *k, const pool_fixed_desc *p, kiln_status *status)
         return false;
     const kiln_view views[VIEWS] = {*p->views[FROM], *p->views[TO],
                                     has_indices ? *p->views[INDICES] : (kiln_view){0}};
-    op_nest nest = loops_of(p, is_last);
     op_packs packs;
-    op_nest_pack(&nest, views, &packs);
+    bool is_along = !is_last && pack_along(k, p, views, &packs) > 1;
+    if (!is_along) {
+        op_nest nest = loops_of(p, is_last);
+        op_nest_pack(&nest, views, &packs);
+    }
     if (packs.is_long)
         return false;
     bool is_whole;
     op_turns turns;
-    fixed f = fixed_of(p, packs.width, &is_whole);
-    int64_t(*strides)[KILN_MAX_RANK] = packs.argument.strides;
-    op_walk_turn(&packs, true, strides[FROM][0], strides[TO][0], &turns);
-    f.indices_turn = strides[INDICES][0] * (int64_t)packs.argument.sizes[0];
+    fixed f = fixed_of(p, is_along ? 1 : packs.width, &is_whole);
     op_request r = *p->request;
-    r.program = p->is_backward ? &backward : &forward;
+    r.program = p->is_backward ? &backward : is_along ? &along : &forward;
     op_set(&r, CHANNELS_LAST, is_last);
     op_set(&r, V, packs.width);
     op_set(&r, TAPS0, p->is_backward ? windows_of(w, 0) : w->taps[0]);
     op_set(&r, TAPS1, p->is_backward ? windows_of(w, 1) : w->taps[1]);
     op_set(&r, TAPS2, p->is_backward ? windows_of(w, 2) : w->taps[2]);
-    if (!p->is_backward) {
+    if (!p->is_backward)
         op_set(&r, WHOLE, is_whole);
+    if (is_along) {
+        op_set(&r, STRIDE, w->stride[2]);
+        op_set(&r, WIDE, packs.width * w->stride[2]);
+        op_set(&r, BEFORE, edges_of(w).before);
+        op_set(&r, AFTER, edges_of(w).after);
+    } else if (!p->is_backward) {
         op_set(&r, DENSE_ROWS, f.steps[2] == 1);
     }
+    int64_t(*strides)[KILN_MAX_RANK] = packs.argument.strides;
+    if (p->is_backward)
+        op_walk_turn(&packs, true, strides[FROM][0], strides[TO][0], &turns);
+    else
+        op_walk_turn_even(k, &r, &packs, strides[FROM][0], strides[TO][0], &turns);
+    f.indices_turn = strides[INDICES][0] * (int64_t)packs.argument.sizes[0];
     kiln_arg args[VIEWS + 3];
     uint32_t count = 0;
-    for (; count < nest.view_count; count++)
+    for (; count < packs.view_count; count++)
         args[count] = kiln_arg_view(views[count]);
     packs.view_count = VIEWS;
     args[count++] = op_nest_arg(&packs, LOOPS);
