@@ -140,6 +140,7 @@ kiln_status op_map_run(kiln *k, const op_map *m)
     op_packs packs;
     op_nest_make(m->views, views, &nest);
     nest.widest = op_nest_spread(k, &nest);
+    nest.has_singles = true;
     op_nest_pack_flat(&nest, m->views, operands, &packs);
     uint32_t per = packs_per_thread(m, &packs), types = 0, inner = 0;
     kiln_arg args[NEST_VIEWS + 3];

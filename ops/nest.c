@@ -197,8 +197,11 @@ static bool has_packs(const op_nest *n, const kiln_view *view, uint32_t v, uint3
 {
     uint32_t last = n->rank - 1;
     int64_t inner = n->strides[v][last];
+    size_t bytes = view_element_size(view);
+    if (inner == 0 && n->has_singles)
+        return width <= (bytes == 2 ? 8 : 16); // kiln/pack.h has no others
     if (inner == 0 || width == 1)
-        return width * view_element_size(view) <= 16;
+        return width * bytes <= 16;
     return inner == 1 && op_nest_is_aligned(n, view, v, last, width);
 }
 

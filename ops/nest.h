@@ -16,6 +16,9 @@ typedef struct op_nest {
     uint32_t orderers; // the loops are in the order of the strides of so many views, the first ones
     bool is_of_rows;   // the last loop is a row, and stays one
     uint32_t widest;   // packs are at most that wide; 0: as wide as the views allow
+    // The kernel reads a view that stays at one element as an element, so that its type may be
+    // wider than 16 bytes allow for a pack.
+    bool has_singles;
     uint64_t sizes[KILN_MAX_RANK];
     int64_t strides[NEST_VIEWS][KILN_MAX_RANK]; // in elements
 } op_nest;

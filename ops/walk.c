@@ -7,6 +7,7 @@ void op_walk_make(const kiln_view *views, uint32_t count, op_walk how, op_packs 
     op_nest_make(views, count, &nest);
     nest.is_of_rows = true;
     nest.widest = how.widest ? how.widest : 16;
+    nest.has_singles = how.single != 0;
     for (uint32_t v = 0; v < count; v++) {
         int64_t inner = nest.strides[v][nest.rank - 1];
         if ((how.dense >> v & 1 && inner != 1) || (how.single >> v & 1 && inner != 0))

@@ -12,7 +12,7 @@ enum { WALK_THREADS = 256 }; // of a block of such a kernel
 typedef struct op_walk {
     uint32_t widest; // packs; 0: 16
     uint32_t dense;  // bits of views: packs only where these are contiguous
-    uint32_t single; // bits of views: packs only where these stay at one element
+    uint32_t single; // bits of views: packs only where these stay at one element, which is read
 } op_walk;
 
 // Packs over views of one shape, sorted by the strides of the last view. No pack is partly filled.

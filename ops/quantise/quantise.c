@@ -1,14 +1,57 @@
-// kiln_quantise and kiln_dequantise: affine numbers of eight bits, as maps (ops/map.h).
+// kiln_quantise and kiln_dequantise: affine numbers of eight bits, as maps (ops/map.h). Rows of
+// whole packs with one scale each are quantised by kernel.c.
 #include "kiln/ops.h"
 
+#include "ops/checks.h"
 #include "ops/map.h"
-#include "ops/operands.h"
+#include "ops/walk.h"
+
+#define AXES "ops/quantise/axes.def"
+#include "ops/axes.h"
+static const op_program program = OP_PROGRAM("ops/quantise/kernel.c", "quantise");
+
+enum { X, SCALE, ZERO, OUT, VIEWS };
 
 static const uint32_t KEY = 0x71756100; // of the maps' texts; no other op has it, nor the next 3
 
 static bool is_float(kiln_type type)
 {
     return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32;
+}
+
+// x, scale, zero and out of one shape; without a zero point, scale stands in for it. False: that is
+// for the map. On the cpu device the elements of a warp are a vector, and a division is one
+// instruction.
+static bool run_rows(kiln *k, const kiln_view *views, bool has_zero, kiln_stream *stream,
+                     kiln_status *status)
+{
+    op_packs packs;
+    op_turns turns;
+    op_walk how = {.dense = 1 << X | 1 << OUT, .single = 1 << SCALE | 1 << ZERO};
+    if (op_is_in_turn(k))
+        return false;
+    op_walk_make(views, VIEWS, how, &packs);
+    if (packs.width == 1)
+        return false;
+    op_request r = {.program = &program};
+    op_set(&r, T, op_type_float_axis(kiln_view_type(views[X])));
+    op_set(&r, Q, kiln_view_type(views[OUT]) == KILN_U8);
+    op_set(&r, HAS_ZERO, has_zero);
+    op_walk_set(&r, &packs);
+    int64_t(*strides)[KILN_MAX_RANK] = packs.argument.strides;
+    op_walk_turn_even(k, &r, &packs, strides[X][0], strides[OUT][0], &turns);
+    int64_t step = (int64_t)packs.argument.sizes[0];
+    const int64_t next[] = {strides[SCALE][0] * step, strides[ZERO][0] * step};
+    kiln_arg args[VIEWS + 3];
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < VIEWS; v++)
+        if (v != ZERO || has_zero)
+            args[count++] = kiln_arg_view(views[v]);
+    args[count++] = op_nest_arg(&packs, packs.rank);
+    args[count++] = kiln_arg_struct(&turns, sizeof turns);
+    args[count++] = kiln_arg_struct(next, sizeof next);
+    *status = op_walk_launch(k, &r, &packs, 1, args, count, stream);
+    return true;
 }
 
 static kiln_status run(kiln *k, const char *call, const kiln_quantise_desc *d, bool is_back)
@@ -51,7 +94,12 @@ static kiln_status run(kiln *k, const char *call, const kiln_quantise_desc *d, b
         status = op_check_type(k, call, &o[1], KILN_F32);
     if (!status && has_zero)
         status = op_check_type(k, call, &o[3], narrow);
-    return status || !kiln_view_count(d->out) ? status : op_map_run(k, &m);
+    const kiln_view views[] = {m.views[X], m.views[SCALE], m.views[has_zero ? ZERO : SCALE],
+                               d->out};
+    if (status || !kiln_view_count(d->out) ||
+        (!is_back && run_rows(k, views, has_zero, d->stream, &status)))
+        return status;
+    return op_map_run(k, &m);
 }
 
 kiln_status kiln_quantise(kiln *k, const kiln_quantise_desc *d)

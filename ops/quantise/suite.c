@@ -71,8 +71,9 @@ static void describe(const op_case *c, char *out, size_t size)
              c->option & ROWS ? " rows" : "");
 }
 
-// Quotients near ties, and numbers and scales that are special: as a division gives them.
-static int more(kiln *k, int *passed)
+// Quotients near ties, and numbers and scales that are special: as a division gives them. point:
+// the zero point of u8; 0: i8 without one.
+static int special(kiln *k, uint8_t point)
 {
     enum { SCALES = 16, COLUMNS = 512 };
     static const float scales[SCALES] = {0.1f,   -0.3f,    1,         3,     7e-3f,   1e-44f,
@@ -82,35 +83,49 @@ static int more(kiln *k, int *passed)
                                  1e-45f, -1e-45f, 3e38f,    -3e38f};
     enum { SOME = sizeof some / sizeof *some };
     static float x[SCALES * COLUMNS];
-    static int8_t out[SCALES * COLUMNS];
-    kiln_buffer *from = NULL, *scale = NULL, *to = NULL;
+    static uint8_t out[SCALES * COLUMNS];
+    const kiln_type type = point ? KILN_U8 : KILN_I8;
+    const float least = point ? 0 : -128, most = point ? 255 : 127;
+    kiln_buffer *from = NULL, *scale = NULL, *zero = NULL, *to = NULL;
     for (int i = 0; i < SCALES * COLUMNS; i++) {
         int column = i % COLUMNS;
         float tie = ((float)(column / 3) - 83.5f) * scales[i / COLUMNS]; // and its neighbours
         float next = nextafterf(tie, column % 3 ? INFINITY : -INFINITY);
         x[i] = column < SOME ? some[column] : column % 3 == 1 ? tie : next;
     }
-    bool is_right =
-        !kiln_buffer_new(k, KILN_F32, SCALES * COLUMNS, &from) &&
-        !kiln_write(from, 0, x, SCALES * COLUMNS) &&
-        !kiln_buffer_new(k, KILN_F32, SCALES, &scale) && !kiln_write(scale, 0, scales, SCALES) &&
-        !kiln_buffer_new(k, KILN_I8, SCALES * COLUMNS, &to) &&
-        !kiln_quantise(k, &(kiln_quantise_desc){.x = KILN_VIEW(from, SCALES, COLUMNS),
-                                                .scale = KILN_VIEW(scale, SCALES, 1),
-                                                .out = KILN_VIEW(to, SCALES, COLUMNS)}) &&
-        !kiln_read(to, 0, out, SCALES * COLUMNS);
+    bool is_right = !kiln_buffer_new(k, KILN_F32, SCALES * COLUMNS, &from) &&
+                    !kiln_write(from, 0, x, SCALES * COLUMNS) &&
+                    !kiln_buffer_new(k, KILN_F32, SCALES, &scale) &&
+                    !kiln_write(scale, 0, scales, SCALES) && !kiln_buffer_new(k, type, 1, &zero) &&
+                    !kiln_write(zero, 0, &point, 1) &&
+                    !kiln_buffer_new(k, type, SCALES * COLUMNS, &to);
+    kiln_quantise_desc d = {.x = KILN_VIEW(from, SCALES, COLUMNS),
+                            .scale = KILN_VIEW(scale, SCALES, 1),
+                            .out = KILN_VIEW(to, SCALES, COLUMNS)};
+    if (point)
+        d.zero = KILN_VIEW(zero, 1, 1);
+    is_right = is_right && !kiln_quantise(k, &d) && !kiln_read(to, 0, out, SCALES * COLUMNS);
     for (int i = 0; i < SCALES * COLUMNS && is_right; i++) {
         float quotient = x[i] / scales[i / COLUMNS]; // of a NaN the least
-        float want = isnan(quotient) ? -128 : fminf(fmaxf(rintf(quotient), -128), 127);
-        is_right = (float)out[i] == want;
+        float want =
+            isnan(quotient) ? least : fminf(fmaxf(rintf(quotient) + (float)point, least), most);
+        int is = point ? out[i] : (int8_t)out[i];
+        is_right = (float)is == want;
         if (!is_right)
-            printf("quantise: %a / %a is %d\n", (double)x[i], (double)scales[i / COLUMNS], out[i]);
+            printf("quantise: %a / %a is %d\n", (double)x[i], (double)scales[i / COLUMNS], is);
     }
     kiln_buffer_free(from);
     kiln_buffer_free(scale);
+    kiln_buffer_free(zero);
     kiln_buffer_free(to);
-    *passed += is_right;
     return !is_right;
+}
+
+static int more(kiln *k, int *passed)
+{
+    int failed = special(k, 0) + special(k, 131);
+    *passed += 2 - failed;
+    return failed;
 }
 
 const op_suite op_suite_quantise = {.name = "quantise",
