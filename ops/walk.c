@@ -29,6 +29,12 @@ kiln_arg op_walk_arg(const op_packs *packs)
     return kiln_arg_struct(&packs->argument, sizeof packs->argument);
 }
 
+uint32_t op_walk_per(const kiln *k, const op_packs *packs)
+{
+    enum { MANY = 1 << 20, PER = 4 };
+    return packs->rank == 1 && packs->argument.packs >= MANY && !op_is_in_turn(k) ? PER : 1;
+}
+
 void op_walk_turn(op_packs *packs, bool is_possible, int64_t read, int64_t written, op_turns *out)
 {
     enum { THREADS = 1 << 17, MOST = 16 };

@@ -21,6 +21,9 @@ void op_walk_make(const kiln_view *views, uint32_t count, op_walk how, op_packs 
 uint32_t op_walk_divide(uint32_t width, const int64_t *strides, uint32_t count);
 // The packs as the kernel's argument `struct nest`.
 kiln_arg op_walk_arg(const op_packs *packs);
+// How many packs a thread of a kernel that reads nothing should have: several where there are so
+// many, one after the other, that they need not fill the device; on the cpu device one.
+uint32_t op_walk_per(const kiln *k, const op_packs *packs);
 // A thread for every `per` packs.
 kiln_status op_walk_launch(kiln *k, const op_request *r, const op_packs *packs, uint32_t per,
                            const kiln_arg *args, size_t count, kiln_stream *stream);

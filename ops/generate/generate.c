@@ -67,6 +67,8 @@ static kiln_status run(kiln *k, const struct row *row, const kiln_generate_desc 
         op_set(&r, A, other);
     op_set(&r, SAME, row->operand == SAME);
     op_walk_set(&r, &packs);
+    uint32_t per = row->operand == NONE ? op_walk_per(k, &packs) : 1;
+    op_set(&r, PER, per);
     op_set(&r, A_INNER, packs.inner[OPERAND]);
     op_set(&r, I_INNER, packs.inner[FIRST]);
     op_set(&r, J_INNER, packs.inner[SECOND]);
@@ -79,7 +81,7 @@ static kiln_status run(kiln *k, const struct row *row, const kiln_generate_desc 
         is_real ? kiln_arg_f64(KILN_F64, d->alpha) : kiln_arg_i64(KILN_I64, (int64_t)d->alpha),
         is_real ? kiln_arg_f64(KILN_F64, d->beta) : kiln_arg_i64(KILN_I64, (int64_t)d->beta),
         kiln_arg_i64(KILN_I64, diagonal)};
-    return op_walk_launch(k, &r, &packs, 1, args, COUNT(args), d->stream);
+    return op_walk_launch(k, &r, &packs, per, args, COUNT(args), d->stream);
 }
 
 kiln_status kiln_generate(kiln *k, const kiln_generate_desc *d)

@@ -34,6 +34,7 @@
 #endif
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(LONG, 0, 1);
+tune(PER, 1, 4); // packs of a thread; above 1: of a single loop without an operand
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
@@ -66,16 +67,14 @@ static i64 index_of(i64 place, u32 e, u32 inner)
     return inner == DENSE ? place * V + e : place;
 }
 
-kernel block(THREADS) void generate(const A *ALONE from, T *ALONE to, struct nest n, R p, R q, i64 k)
+// The pack with number `at`.
+static inline void make(const A *ALONE from, T *ALONE to, const struct nest *n, R p, R q, i64 k, u64 at)
 {
-    kernel_begin();
-    u64 at = LONG ? (u64)block_x() * THREADS + thread_x() : (u64)global_x(), index[8];
-    if (at >= n.packs)
-        return;
-    nest_find(&n, RANK, at, index);
+    u64 index[8];
+    nest_find(n, RANK, at, index);
     pack_number(T) v[V];
-    i64 i_place = nest_place(&n, RANK, index, I), j_place = nest_place(&n, RANK, index, J);
-    i64 a_place = nest_place(&n, RANK, index, OPERAND);
+    i64 i_place = nest_place(n, RANK, index, I), j_place = nest_place(n, RANK, index, J);
+    i64 a_place = nest_place(n, RANK, index, OPERAND);
     pack_number(A) all[V];
 #pragma unroll
     for (u32 e = 0; e < V; e++)
@@ -92,5 +91,16 @@ kernel block(THREADS) void generate(const A *ALONE from, T *ALONE to, struct nes
         pack_number(A) a = all[e];
         v[e] = pack_convert(T, WHAT);
     }
-    pack_store(T, V, to, (u64)nest_place(&n, RANK, index, OUT), v);
+    pack_store(T, V, to, (u64)nest_place(n, RANK, index, OUT), v);
+}
+
+kernel block(THREADS) void generate(const A *ALONE from, T *ALONE to, struct nest n, R p, R q, i64 k)
+{
+    kernel_begin();
+    u64 first = LONG ? (u64)block_x() * (THREADS * PER) + thread_x()
+                     : (u64)(block_x() * (u32)(THREADS * PER) + thread_x());
+#pragma unroll
+    for (u32 s = 0; s < PER; s++)
+        if (first + s * THREADS < n.packs)
+            make(from, to, &n, p, q, k, first + s * THREADS);
 }
