@@ -13,7 +13,7 @@
 static const op_program forward = OP_PROGRAM("ops/pad/forward.c", "pad"),
                         backward = OP_PROGRAM("ops/pad/backward.c", "pad_backward");
 
-enum { PER = 4 };
+enum { PER = 4, MANY = 1 << 18 };
 
 typedef struct line { // an axis: `walked` is the tensor that is written, `other` the one that is
                       // read
@@ -84,6 +84,22 @@ static uint32_t widest(const line *lines, uint32_t count, const kiln_view *read)
     return width;
 }
 
+// Outputs side by side that an input of the last axis has where packs of `width` outputs come from
+// packs; 1: they do not. On the cpu device elements are vectors of a warp.
+static uint32_t repeat_of(const kiln *k, const op_pad *p, const line *lines, uint32_t count,
+                          uint32_t width)
+{
+    const line *last = &lines[count - 1];
+    uint32_t repeat = last->in && last->out % last->in == 0 ? (uint32_t)(last->out / last->in) : 0;
+    if (p->mode != PAD_NEAREST || (repeat != 2 && repeat != 4) || width % repeat ||
+        last->other != 1 || op_is_in_turn(k))
+        return 1;
+    uint64_t bits = p->in.buffer->address / kiln_type_size(p->in.type) + p->in.first;
+    for (uint32_t d = 0; d + 1 < count; d++)
+        bits |= (uint64_t)lines[d].other;
+    return bits % (width / repeat) ? 1 : repeat;
+}
+
 // `value` as bits of an element; false: the type has no such number.
 static bool element_of(kiln_type type, double value, uint64_t *bits)
 {
@@ -149,13 +165,19 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
                                  kiln_arg_struct(a, sizeof a)};
         return op_walk_launch(k, &r, &packs, 1, args, COUNT(args), p->stream);
     }
-    op_turns turns;
-    op_walk_turn(&packs, is_plain(&lines[0]), a[0].stride, packs.argument.strides[0][0], &turns);
-    bool has_turns = turns.count > packs.argument.sizes[0];
-    op_set(&r, TURNS, has_turns);
     op_set(&r, BYTES, kiln_type_size(type));
     op_set(&r, V, packs.width);
     op_set(&r, SINGLES, is_single);
+    op_set(&r, REPEAT, is_single ? repeat_of(k, p, lines, count, packs.width) : 1);
+    op_set(&r, TURNS, true);
+    op_turns turns;
+    bool may_turn = is_plain(&lines[0]) && packs.argument.packs >= MANY;
+    if (may_turn)
+        op_walk_turn_even(k, &r, &packs, a[0].stride, packs.argument.strides[0][0], &turns);
+    else
+        op_walk_turn(&packs, false, 0, 0, &turns);
+    bool has_turns = turns.count > packs.argument.sizes[0];
+    op_set(&r, TURNS, has_turns);
     kiln_arg value = kiln_arg_i64(out.type, 0);
     value.bits = bits;
     const kiln_arg args[] = {kiln_arg_view(in),

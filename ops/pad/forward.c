@@ -2,6 +2,9 @@
 // index that pad.h says. The innermost loop is one of packs where it is not padded; with SINGLES
 // the elements of a pack are read one by one.
 //
+// REPEAT: each input of the last axis is so many outputs side by side, and the inputs of a pack are
+// read as one.
+//
 // TURNS: the outermost axis is not padded. A thread finds the place of a pack in all other axes once
 // and moves it for several indices of that one.
 #include <kiln/moved.h>
@@ -14,6 +17,21 @@ tune(TURNS, 0, 1);
 #define NEST_LONG LONG
 #include "pad.h"
 KERNEL_OVERLAPS
+#ifndef REPEAT // of SINGLES alone
+#    define REPEAT 1
+#endif
+#define PART (V / REPEAT)
+#if REPEAT > 1 && PART * BYTES >= 4 && BYTES < 4
+#    define PART_WORDS 1
+typedef struct part {
+    _Alignas(PART *BYTES) u32 w[PART * BYTES / 4];
+} part;
+#else
+#    define PART_WORDS 0
+typedef struct part {
+    _Alignas(PART *BYTES) T e[PART];
+} part;
+#endif
 enum { THREADS = 256, PER = SINGLES && !TURNS ? 1 : 4 };
 
 // Element i of a pack.
@@ -27,12 +45,21 @@ static inline void put(pack *p, u32 i, T x)
 #endif
 }
 
+static inline T get(const part *p, u32 i)
+{
+#if PART_WORDS
+    return (T)(p->w[i / (4 / BYTES)] >> i % (4 / BYTES) * (8 * BYTES));
+#else
+    return p->e[i];
+#endif
+}
+
 // Where a pack comes from: its place, or with SINGLES that of each element behind `in`.
 typedef struct source {
     bool is_inside;
     i64 in;
-    bool has_own[SINGLES ? V : 1];
-    i64 own[SINGLES ? V : 1];
+    bool has_own[SINGLES && REPEAT == 1 ? V : 1];
+    i64 own[SINGLES && REPEAT == 1 ? V : 1];
 } source;
 
 static inline source source_of(const struct pad_axes *axes, const u64 *index)
@@ -45,21 +72,28 @@ static inline source source_of(const struct pad_axes *axes, const u64 *index)
         s.in += d == RANK - 1 && V > 1 ? (i64)index[d]
                                        : pad_source(&axes->a[d], index[d], &s.is_inside) * axes->a[d].stride;
 #pragma unroll
-    for (u32 i = 0; i < V && SINGLES; i++) {
+    for (u32 i = 0; i < V && SINGLES && REPEAT == 1; i++) {
         const struct pad_axis *last = &axes->a[RANK - 1];
         s.has_own[i] = s.is_inside;
         s.own[i] = pad_source(last, index[RANK - 1] * V + i, &s.has_own[i]) * last->stride;
     }
+    if (REPEAT > 1)
+        s.in += (i64)index[RANK - 1] * PART;
     return s;
 }
 
 static inline pack moved(const T *from, const source *s, T value)
 {
     pack p;
+    part all;
+    if (REPEAT > 1)
+        all = *(const part *)(from + s->in);
 #pragma unroll
     for (u32 i = 0; i < V; i++) {
         T x = value;
-        if (SINGLES && s->has_own[i])
+        if (REPEAT > 1)
+            x = get(&all, i / REPEAT);
+        else if (SINGLES && s->has_own[i])
             x = from[s->in + s->own[i]];
         put(&p, i, x);
     }
