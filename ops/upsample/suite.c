@@ -2,6 +2,7 @@
 #include "ops/suite.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { LINEAR = 1, CORNERS = 2, FLOATS = SUITE_FLOATS | SUITE_F64 };
 enum { X, OUT, TENSORS };
@@ -94,6 +95,57 @@ static void describe(const op_case *c, char *out, size_t size)
              c->option & CORNERS ? " corners" : "", c->axis, c->alpha);
 }
 
+// The same bits whether results lie side by side, so that a thread has several of them, or not;
+// also where a number that counts nothing is infinite or no number.
+static int spread(kiln *k, kiln_type type, kiln_upsample_mode mode)
+{
+    enum { PLANES = 3, ROWS = 5, COLUMNS = 16, COUNT = PLANES * ROWS * COLUMNS, TWICE = 4 * COUNT };
+    static const float some[] = {1, INFINITY, -2, 3, NAN, 0.5f, -0.0f, -INFINITY, 7, 0.3f, 11};
+    float x[COUNT];
+    uint32_t size = type == KILN_F32 ? 4 : 2;
+    uint16_t narrow[COUNT];
+    uint8_t dense[4 * TWICE] = {0}, apart[8 * TWICE] = {0};
+    kiln_buffer *from = NULL, *to = NULL, *wide = NULL;
+    for (uint32_t n = 0; n < COUNT; n++) {
+        uint32_t bits;
+        x[n] = some[n * 2654435761u % 1100 / 100];
+        memcpy(&bits, &x[n], sizeof bits);
+        narrow[n] = (uint16_t)(bits >> 16); // bf16
+    }
+    bool is_right = !kiln_buffer_new(k, type, COUNT, &from) &&
+                    !kiln_write(from, 0, type == KILN_F32 ? (void *)x : narrow, COUNT) &&
+                    !kiln_buffer_new(k, type, TWICE, &to) &&
+                    !kiln_buffer_new(k, type, 2 * TWICE, &wide);
+    kiln_upsample_desc d = {.x = KILN_VIEW(from, PLANES, ROWS, COLUMNS),
+                            .out = KILN_VIEW(to, PLANES, 2 * ROWS, 2 * COLUMNS),
+                            .mode = mode};
+    is_right = is_right && !kiln_upsample_forward(k, &d) && !kiln_read(to, 0, dense, TWICE);
+    d.out = KILN_VIEW(wide, PLANES, 2 * ROWS, 2 * COLUMNS);
+    d.out.has_strides = true;
+    d.out.strides[2] = 2;
+    d.out.strides[1] = 4 * COLUMNS;
+    d.out.strides[0] = 8 * ROWS * COLUMNS;
+    is_right = is_right && !kiln_upsample_forward(k, &d) && !kiln_read(wide, 0, apart, 2 * TWICE);
+    for (uint32_t n = 0; n < TWICE && is_right; n++)
+        is_right = !memcmp(&dense[n * size], &apart[2 * n * size], size);
+    if (!is_right)
+        printf("upsample: results side by side differ from those apart, mode %d\n", (int)mode);
+    kiln_buffer_free(from);
+    kiln_buffer_free(to);
+    kiln_buffer_free(wide);
+    return !is_right;
+}
+
+static int more(kiln *k, int *passed)
+{
+    int failed = 0;
+    for (uint32_t n = 0; n < 4; n++)
+        failed += spread(k, n & 1 ? KILN_F32 : KILN_BF16,
+                         n & 2 ? KILN_UPSAMPLE_LINEAR : KILN_UPSAMPLE_NEAREST);
+    *passed += 4 - failed;
+    return failed;
+}
+
 const op_suite op_suite_upsample = {.name = "upsample",
                                     .cases = cases,
                                     .case_count = sizeof cases / sizeof *cases,
@@ -101,4 +153,5 @@ const op_suite op_suite_upsample = {.name = "upsample",
                                     .tensors = tensors,
                                     .call = call,
                                     .reference = reference,
-                                    .describe = describe};
+                                    .describe = describe,
+                                    .more = more};

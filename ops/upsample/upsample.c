@@ -1,13 +1,15 @@
 // kiln_upsample_forward and kiln_upsample_backward: to the nearest by the kernels of ops/pad,
-// linear by linear.c.
+// linear by linear.c and twice.c.
 #include "ops/checks.h"
 #include "ops/moved.h"
 #include "ops/padding.h"
 #include "ops/walk.h"
+#include "rt/memory/view.h"
 
 #define AXES "ops/upsample/axes.def"
 #include "ops/axes.h"
 static const op_program forward = OP_PROGRAM("ops/upsample/linear.c", "upsample"),
+                        twice = OP_PROGRAM("ops/upsample/twice.c", "upsample_twice"),
                         backward = OP_PROGRAM("ops/upsample/linear.c", "upsample_backward");
 
 enum { READ, WRITTEN, FIRST, AXES = 3 };
@@ -23,6 +25,30 @@ static double scale_of(bool aligns_corners, uint64_t in, uint64_t out)
     return !aligns_corners ? (double)in / (double)out
            : out > 1       ? (double)(in - 1) / (double)(out - 1)
                            : 0;
+}
+
+// Packs for twice.c, where rows in memory become twice as long; false: they do not, or there are
+// none. On the cpu device elements are vectors of a warp.
+static bool pack_twice(kiln *k, const kiln_upsample_desc *u, const kiln_view *views,
+                       const axis *along, uint32_t count, op_packs *packs)
+{
+    uint32_t last = u->x.rank - 1, size = (uint32_t)view_element_size(&views[READ]);
+    const axis *a = &along[count - 1];
+    if (!views[FIRST + count - 1].strides[last] || u->aligns_corners || a->in * 2 != a->out ||
+        a->stride != 1 || op_is_in_turn(k))
+        return false;
+    op_walk how = {.widest = 16 / size, .dense = 1 << WRITTEN | 1 << (FIRST + count - 1)};
+    for (; how.widest >= 4; how.widest /= 2) {
+        op_walk_make(views, FIRST + count + 1, how, packs);
+        bool is_aligned = view_is_aligned(&u->x, how.widest / 2 * size);
+        for (uint32_t n = 0; n + 1 < count; n++)
+            is_aligned &= along[n].stride % (how.widest / 2) == 0;
+        for (uint32_t d = 0; d < packs->rank; d++)
+            is_aligned &= packs->argument.strides[READ][d] % (how.widest / 2) == 0;
+        if (packs->width == how.widest && is_aligned)
+            return true;
+    }
+    return false;
 }
 
 static kiln_status run_linear(kiln *k, const char *call, const kiln_upsample_desc *u,
@@ -51,9 +77,13 @@ static kiln_status run_linear(kiln *k, const char *call, const kiln_upsample_des
     }
     views[FIRST + count] = written; // the loops are sorted by the last one
     op_packs packs;
-    op_walk_make(views, FIRST + count + 1, (op_walk){.widest = 1}, &packs);
+    bool is_twice = !is_backward && pack_twice(k, u, views, a, count, &packs);
+    if (!is_twice)
+        op_walk_make(views, FIRST + count + 1, (op_walk){.widest = 1}, &packs);
     packs.is_long |= kiln_view_count(read) >> 31 != 0;
-    op_request r = {.program = is_backward ? &backward : &forward};
+    op_request r = {.program = is_backward ? &backward : is_twice ? &twice : &forward};
+    if (is_twice)
+        op_set(&r, V, packs.width);
     op_set(&r, T, op_type_float_axis(kiln_view_type(read)));
     op_set(&r, AXES, count);
     op_set(&r, CORNERS, u->aligns_corners);
@@ -62,8 +92,11 @@ static kiln_status run_linear(kiln *k, const char *call, const kiln_upsample_des
     for (uint32_t n = 0; n < count; n++)
         is_outer &= !packs.argument.strides[FIRST + n][0];
     op_turns turns;
-    op_walk_turn(&packs, is_outer, packs.argument.strides[READ][0],
-                 packs.argument.strides[WRITTEN][0], &turns);
+    int64_t(*strides)[KILN_MAX_RANK] = packs.argument.strides;
+    if (is_outer)
+        op_walk_turn_even(k, &r, &packs, strides[READ][0], strides[WRITTEN][0], &turns);
+    else
+        op_walk_turn(&packs, false, 0, 0, &turns);
     const kiln_arg args[] = {kiln_arg_view(read), kiln_arg_view(written), op_walk_arg(&packs),
                              kiln_arg_struct(a, sizeof a), kiln_arg_struct(&turns, sizeof turns)};
     return op_walk_launch(k, &r, &packs, 1, args, COUNT(args) - is_backward, u->stream);
