@@ -1,5 +1,6 @@
 // kiln_rope_forward, kiln_rope_backward and kiln_rope_tables: pairs of numbers turned by an angle.
-// The numbers of a pair are two views of x; turning them is a map (ops/map.h).
+// The numbers of a pair are two views of x; turning them is a map (ops/map.h), or where they are
+// neighbours one of packs (interleaved.c).
 #include "kiln/ops.h"
 
 #include <math.h>
@@ -12,7 +13,8 @@
 
 #define AXES "ops/rope/axes.def"
 #include "ops/axes.h"
-static const op_program program = OP_PROGRAM("ops/rope/tables.c", "rope_tables");
+static const op_program program = OP_PROGRAM("ops/rope/tables.c", "rope_tables"),
+                        interleaved = OP_PROGRAM("ops/rope/interleaved.c", "rope_interleaved");
 
 static const uint32_t KEY = 0x726f7064; // of the map's texts; no other op has it, nor the next
 
@@ -23,6 +25,60 @@ static kiln_view half_of(kiln_view v, uint64_t pairs, bool is_interleaved, uint3
     int64_t count = (int64_t)pairs;
     return is_interleaved ? kiln_view_slice(v, last, which, 2 * count, 2)
                           : kiln_view_slice(v, last, which * count, (1 + which) * count, 1);
+}
+
+// Packs of pairs of a map: its first numbers, both tables, the results. False: numbers or tables
+// are not contiguous, or rows are no whole packs. On the cpu device elements are vectors of a warp.
+static bool pack_pairs(const kiln *k, const op_map *m, op_packs *packs, uint32_t *pairs)
+{
+    enum { A, COS, SIN, FIRST = 4, VIEWS = 4, SECOND_TABLE = 3 };
+    const kiln_view views[VIEWS] = {m->views[A], m->views[2], m->views[SECOND_TABLE],
+                                    m->views[FIRST]};
+    kiln_type x = kiln_view_type(views[0]), table = kiln_view_type(views[COS]);
+    op_nest nest;
+    if (op_is_in_turn(k) || x == KILN_F64 || table == KILN_F64 ||
+        table != kiln_view_type(views[SIN]))
+        return false;
+    op_nest_make(views, VIEWS, &nest);
+    uint32_t last = nest.rank - 1;
+    *pairs = 8 / (uint32_t)kiln_type_size(x);
+    bool is_packed = nest.sizes[last] % *pairs == 0;
+    for (uint32_t v = 0; v < VIEWS; v++) {
+        bool is_table = v == COS || v == SIN;
+        is_packed &= nest.strides[v][last] == (is_table ? 1 : 2) &&
+                     op_nest_is_aligned(&nest, &views[v], v, last, *pairs * (is_table ? 1 : 2));
+    }
+    if (!is_packed)
+        return false;
+    op_nest_widen(&nest, *pairs);
+    op_nest_cut(&nest, packs);
+    return true;
+}
+
+static kiln_status run_pairs(kiln *k, const op_map *m, bool is_backward, op_packs *packs,
+                             uint32_t pairs)
+{
+    enum { X, COS, SIN, OUT };
+    int64_t(*strides)[KILN_MAX_RANK] = packs->argument.strides;
+    op_turns turns;
+    op_request r = {.program = &interleaved};
+    op_set(&r, T, op_type_float_axis(kiln_view_type(m->views[0])));
+    op_set(&r, TABLE, op_type_float_axis(kiln_view_type(m->views[2])));
+    op_set(&r, V, pairs);
+    op_set(&r, BOTH, 2 * pairs);
+    op_set(&r, BACKWARD, is_backward);
+    op_set(&r, IN_PLACE, m->is_in_place);
+    op_set(&r, SAME_TABLES, !strides[COS][0] && !strides[SIN][0]);
+    op_walk_set_loops(&r, packs);
+    op_walk_turn_even(k, &r, packs, strides[X][0], strides[OUT][0], &turns);
+    int64_t step = (int64_t)packs->argument.sizes[0];
+    const int64_t next[] = {strides[COS][0] * step, strides[SIN][0] * step};
+    const kiln_arg args[] = {
+        kiln_arg_view(m->views[0]),        kiln_arg_view(m->views[2]),
+        kiln_arg_view(m->views[3]),        kiln_arg_view(m->views[4]),
+        op_nest_arg(packs, packs->rank),   kiln_arg_struct(&turns, sizeof turns),
+        kiln_arg_struct(next, sizeof next)};
+    return op_walk_launch(k, &r, packs, 1, args, COUNT(args), m->stream);
 }
 
 static kiln_status run(kiln *k, const char *call, const kiln_rope_desc *d, bool is_backward)
@@ -65,8 +121,12 @@ static kiln_status run(kiln *k, const char *call, const kiln_rope_desc *d, bool 
     const op_operand tables[] = {{.name = "cos", .view = &m.views[2]},
                                  {.name = "sin", .view = &m.views[3]}};
     status = op_check_operands(k, call, tables, 2, NULL); // can they be broadcast?
+    op_packs packs;
+    uint32_t width;
     if (!status && pairs && kiln_view_count(d->x))
-        status = op_map_run(k, &m);
+        status = d->is_interleaved && pack_pairs(k, &m, &packs, &width)
+                     ? run_pairs(k, &m, is_backward, &packs, width)
+                     : op_map_run(k, &m);
     if (status || is_in_place || 2 * pairs == d->x.sizes[last])
         return status;
     const int64_t end = (int64_t)(2 * pairs);
