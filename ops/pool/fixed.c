@@ -34,7 +34,7 @@ static inline window window_of(const struct fixed *f, const u32 *at)
         i32 k = tap(f, 2, at[2], t % TAPS2), c = nearest(f, 2, k);
         w.where[t] = a * f->steps[0] + b * f->steps[1] + (DENSE_ROWS ? c : c * f->steps[2]);
         w.number[t] = ((u32)a * f->sizes[1] + (u32)b) * f->sizes[2] + (u32)c;
-        w.inside |= (u32)((a == i) & (b == j) & (c == k)) << t;
+        w.inside |= (u32)(a == i && b == j && c == k) << t;
     }
     return w;
 }

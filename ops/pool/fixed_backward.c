@@ -29,7 +29,7 @@ static inline near near_of(const struct fixed *f, const u32 *at)
 #pragma unroll
         for (u32 d = 0; d < 3; d++) {
             u32 o = first[d] + k[d], own = min(o, f->windows[d] - 1);
-            reaches = reaches & (own == o) & (o * f->stride[d] <= at[d] + f->pad[d]);
+            reaches = reaches && own == o && o * f->stride[d] <= at[d] + f->pad[d];
             w.where[t] += (i32)own * f->steps[d];
             w.other[t] += (i32)own * f->other[d];
             w.count[t] *= length(f, d, own);
@@ -70,7 +70,7 @@ static inline void put(T *to, const raw *r, const near *w, u32 own)
 #pragma unroll
         for (u32 v = 0; v < V; v++) {
             number share = WITH_INDICES ? x[v] : x[v] / (number)w->count[t];
-            sum[v] += reaches & (!WITH_INDICES || index[v] == (INDEX)own) ? share : (number)0;
+            sum[v] += reaches && (!WITH_INDICES || index[v] == (INDEX)own) ? share : (number)0;
         }
     }
     pack_store(T, V, to, 0, sum);
