@@ -55,7 +55,7 @@ void op_walk_turn_even(kiln *k, const op_request *r, op_packs *packs, int64_t re
     enum { MOST = 16, BEFORE = 1 };
     uint64_t size = packs->argument.sizes[0], inner = packs->argument.packs / size, best = 1;
     const op_kernel *kernel;
-    if (k->caps.is_host || packs->rank < 2 || op_kernel_get(k, r, &kernel)) {
+    if (k->caps.is_host || !k->ops->occupancy || packs->rank < 2 || op_kernel_get(k, r, &kernel)) {
         op_walk_turn(packs, true, read, written, out);
         return;
     }

@@ -38,9 +38,10 @@ typedef struct op_turns { // `struct nest_turns` of the kernels
 // `read` and `written` are strides of that loop. is_possible: that is so, and there are two loops;
 // else each thread takes one step.
 void op_walk_turn(op_packs *packs, bool is_possible, int64_t read, int64_t written, op_turns *out);
-// The same for kernel `r`, where that is always possible. On a GPU the number of steps is the one
-// with which the blocks fill the device evenly: what a thread does before its first step counts as
-// one more, and a last wave of few blocks as a full one.
+// The same for kernel `r`, where that is always possible. Where the device says how many blocks of
+// it run at the same time, the number of steps is the one with which they fill it evenly: what a
+// thread does before its first step counts as one more, and a last wave of few blocks as a full
+// one.
 void op_walk_turn_even(kiln *k, const op_request *r, op_packs *packs, int64_t read, int64_t written,
                        op_turns *out);
 
