@@ -6,10 +6,10 @@
 tune(BALLOTS, 1, 0); // keys find one another by a vote for each bit of the digit, else by warp_match
 
 // The lanes with this lane's digit. Whole sorts on an H200 leave a multiprocessor about 70 cycles for a match of 32 random
-// digits; eight votes are 31 instructions. On the cpu device a match is the shorter one.
+// digits; eight votes are 31 instructions. Where lanes are no hardware's, a match is the shorter one.
 static inline u32 lanes_with(u32 digit)
 {
-    if (!BALLOTS || target_is_cpu())
+    if (!BALLOTS || target_is_cpu() || target_is_opencl())
         return warp_match(digit);
     u32 same = ~0u;
     EACH(b, 8) {
