@@ -301,8 +301,8 @@ static void dots_oracle(const u32 *a, const u32 *b, i32 *out, u32 *unsigned_out)
     }
 }
 // The type of the words says whether their bytes are signed.
-//! run dots grid=1 block=64 oracle=dots_oracle (u32[64]:bits, u32[64]:bits, i32[64], u32[64])
-__global__ void dots(const u32 *a, const u32 *b, i32 *out, u32 *unsigned_out)
+//! run signed_dots grid=1 block=64 oracle=dots_oracle (u32[64]:bits, u32[64]:bits, i32[64], u32[64])
+__global__ void signed_dots(const u32 *a, const u32 *b, i32 *out, u32 *unsigned_out)
 {
     u32 t = threadIdx.x;
     out[t] = __dp4a((int)a[t], (int)b[t], -5);
