@@ -208,6 +208,47 @@ def _transformed(function, x, rows):
     return [grad(loss)(x), vjp(loss, x)[1](torch.tensor(2.0))[0], *many]
 
 
+def _nested(function, x, y):
+    """Derivatives of derivatives, by transforms within transforms."""
+    from torch.func import grad, jacrev, vmap
+
+    def slope(t):
+        return grad(lambda u: function(u).square().sum())(t)
+
+    def within_autograd():
+        outer = y.clone().requires_grad_()
+        return torch.autograd.grad(grad(lambda u: (function(u) * function(outer)).sum())(x).sum(), outer)[0]
+
+    yield lambda: grad(lambda t: (slope(t) * y).sum())(x)
+    yield lambda: jacrev(slope)(x)
+    yield lambda: jacrev(jacrev(lambda u: function(u).square()))(x)
+    yield lambda: vmap(grad(lambda t: (slope(t) * y).sum()))(torch.stack([x, y]))
+    yield lambda: grad(lambda t: grad(lambda u: (function(u) * function(t)).sum())(x).sum())(y)
+    yield within_autograd
+
+
+@test
+def transforms_within_transforms():
+    """A second derivative is right, or refused where a gradient has none: never 0."""
+    getattr(torch._C._functorch, "_set_vmap_fallback_warning_enabled", lambda _: None)(False)
+    x, y = torch.randn(6), torch.randn(6)
+    pairs = [  # with derivatives of all orders first
+        (kt.neg, torch.neg), (lambda x: kt.cumsum(x, 0), lambda x: x.cumsum(0)), (lambda x: kt.concat([x, x]), lambda x: torch.cat([x, x])),
+        (lambda x: kt.matmul(x[None], x[:, None])[0], lambda x: (x @ x)[None]), (lambda x: kt.split(x, [2, 4])[1], lambda x: x[2:]),
+        (kt.gelu, torch.nn.functional.gelu), (lambda x: kt.softmax(x, 0), lambda x: x.softmax(0)), (kt.fuse(lambda x: x * x), torch.square),
+    ]  # fmt: skip
+    for n, (ours, theirs) in enumerate(pairs):
+        for at, (mine, other) in enumerate(zip(_nested(ours, x, y), _nested(theirs, x, y))):
+            if not hasattr(torch.library, "register_vmap") and at == 3:
+                continue
+            try:
+                found = mine()
+            except kiln.ArgumentError as error:
+                assert n > 4 and "second derivatives" in str(error), (n, at, error)
+                continue
+            assert torch.allclose(found, other(), atol=1e-3), (n, at, found, other())
+
+
 @test
 def transforms_of_functions():
     getattr(torch._C._functorch, "_set_vmap_fallback_warning_enabled", lambda _: None)(False)  # vmap takes such ops one by one

@@ -226,6 +226,9 @@ def _autograd(op: Any, kernel: Callable[..., Any], look: Callable[..., Any], bac
     def forward(ctx: Any, keys: Any, *args: Any) -> Any:
         if keys is None:  # not from the dispatcher; gradients are off here
             result = look(*args)
+        elif is_transformed():  # the transforms around the innermost one have gradients of their own, which are off here, too
+            with below_autograd(), torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+                result = op.redispatch(keys & after, *args)
         else:
             with below_autograd():
                 result = kernel(*args) if _kernel_is_next(keys) else op.redispatch(keys & after, *args)
