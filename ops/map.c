@@ -100,16 +100,25 @@ static const op_program program = {.file = "ops/elementwise/kernel.c",
                                    .axis_count = COUNT(axes),
                                    .write = write_words};
 
+uint64_t op_number_whole(kiln_type type, double value)
+{
+    bool is_signed = type == KILN_I32 || type == KILN_I64;
+    int bits = 8 * (int)kiln_type_size(type) - is_signed;
+    uint64_t most = UINT64_MAX >> (64 - bits);
+    if (isnan(value))
+        return 0;
+    if (value >= ldexp(1, bits))
+        return most;
+    if (value < 0)
+        return !is_signed ? 0 : value <= -ldexp(1, bits) ? ~most : (uint64_t)(int64_t)value;
+    return (uint64_t)value;
+}
+
 kiln_arg op_number_argument(kiln_type type, double value)
 {
     if (type == KILN_F32 || type == KILN_F64)
         return kiln_arg_f64(type, value);
-    bool is_signed = type == KILN_I32 || type == KILN_I64;
-    int bits = 8 * (int)kiln_type_size(type) - is_signed;
-    double most = bits >= 53 ? 0x1p53 : (double)(((uint64_t)1 << bits) - 1);
-    double least = is_signed ? -most - (bits < 53) : 0;
-    value = value < least ? least : value > most ? most : value;
-    return kiln_arg_i64(type, isnan(value) ? 0 : (int64_t)value);
+    return kiln_arg_i64(type, (int64_t)op_number_whole(type, value));
 }
 
 // One operand of 16 bits leaves room for more packs in flight.

@@ -33,7 +33,10 @@ kiln_status op_map_check(kiln *k, const char *call, op_map *map);
 // The type that elements of `type` are computed in: f32 for narrow floats, 32 bits for narrow
 // integers.
 kiln_type op_number_type(kiln_type type);
-// An argument of that number type; of an integer type the nearest of its numbers.
+// The number of an integer number type (32 or 64 bits) that is nearest to a value cut towards zero,
+// as the bits of 64: 0 for NaN.
+uint64_t op_number_whole(kiln_type type, double value);
+// An argument of that number type; of an integer type the same.
 kiln_arg op_number_argument(kiln_type type, double value);
 kiln_status op_map_run(kiln *k, const op_map *map);
 

@@ -294,10 +294,35 @@ static int test_specials(kiln *k, int *passed)
     return failed;
 }
 
+// alpha and beta are numbers of all integers, also of those that a double does not count one by
+// one.
+static int test_bounds(kiln *k, int *passed)
+{
+    static const struct {
+        kiln_type type;
+        double at[5], wanted;
+    } bounds[] = {{KILN_I64, {0x1p62, 0, 0, 0, HUGE_VAL}, 0x1p62},
+                  {KILN_I64, {-0x1p63, 0, 0, -HUGE_VAL, 0}, -0x1p63},
+                  {KILN_I64, {-0x1p62, 0, 0, -0x1p61, 0}, -0x1p61},
+                  {KILN_U64, {0x1p63, 0, 0, 0, HUGE_VAL}, 0x1p63},
+                  {KILN_I32, {0x1p30, 0, 0, -HUGE_VAL, HUGE_VAL}, 0x1p30}};
+    int failed = 0;
+    for (size_t n = 0; n < sizeof bounds / sizeof *bounds; n++) {
+        double got = value_on(k, bounds[n].type, KILN_EW_CLAMP, 0, bounds[n].at);
+        bool is_right = got == bounds[n].wanted;
+        if (!is_right)
+            printf("elementwise: %g (%s) within %g and %g is %g\n", bounds[n].at[0],
+                   kiln_type_name(bounds[n].type), bounds[n].at[3], bounds[n].at[4], got);
+        *passed += is_right;
+        failed += !is_right;
+    }
+    return failed;
+}
+
 // The expressions are what their names say.
 static int more(kiln *k, int *passed)
 {
-    int failed = test_specials(k, passed);
+    int failed = test_specials(k, passed) + test_bounds(k, passed);
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
         const double *x = rows[n].at;
         double got = rows[n].value(x[0], x[1], x[2], x[3], x[4]);

@@ -292,9 +292,13 @@ static const char *inner_of(const job *j, uint32_t view)
 static void write_constant(op_words *w, kiln_type type, double value)
 {
     if (type != KILN_F32 && type != KILN_F64) {
-        double most = 0x1p62, least = -0x1p62; // far outside of what a double counts
-        double inside = isnan(value) ? 0 : value < least ? least : value > most ? most : value;
-        op_word_more(w, "(%s)(%lld)", kiln_type_name(type), (long long)inside);
+        uint64_t whole = op_number_whole(type, value);
+        if (type == KILN_U64 && whole > INT64_MAX)
+            op_word_more(w, "(u64)(%lluu)", (unsigned long long)whole);
+        else if ((int64_t)whole == INT64_MIN) // no literal
+            op_word_more(w, "(i64)(-%lld - 1)", (long long)INT64_MAX);
+        else
+            op_word_more(w, "(%s)(%lld)", kiln_type_name(type), (long long)whole);
     } else if (isnan(value)) {
         op_word_more(w, "(%s)NAN", kiln_type_name(type));
     } else if (isinf(value)) {

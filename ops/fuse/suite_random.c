@@ -346,6 +346,64 @@ static int test_types(kiln *k)
     return failed;
 }
 
+// A constant and a parameter of an integer type are the nearest of its numbers.
+static int test_wholes(kiln *k)
+{
+    static const struct whole {
+        kiln_type type;
+        double value;
+        uint64_t wanted;
+    } wholes[] = {{KILN_I64, 0x1p53 + 2, ((uint64_t)1 << 53) + 2},
+                  {KILN_I64, 0x1p62 + 0x1p20, ((uint64_t)1 << 62) + (1 << 20)},
+                  {KILN_I64, 0x1p63, INT64_MAX},
+                  {KILN_I64, -0x1p63, (uint64_t)1 << 63},
+                  {KILN_I64, -HUGE_VAL, (uint64_t)1 << 63},
+                  {KILN_U64, 0x1p63, (uint64_t)1 << 63},
+                  {KILN_U64, HUGE_VAL, UINT64_MAX},
+                  {KILN_U64, -5, 0},
+                  {KILN_U64, (double)NAN, 0},
+                  {KILN_I32, 0x1p31, INT32_MAX},
+                  {KILN_I32, -2.75, (uint32_t)-2},
+                  {KILN_I32, -HUGE_VAL, (uint32_t)1 << 31},
+                  {KILN_U32, 0x1p31, (uint32_t)1 << 31},
+                  {KILN_U32, 0x1p40, UINT32_MAX},
+                  {KILN_U32, -1, 0}};
+    int failed = 0;
+    for (size_t n = 0; n < sizeof wholes / sizeof *wholes; n++) {
+        const struct whole *w = &wholes[n];
+        kiln_expr e = {0};
+        kiln_buffer *b = NULL;
+        uint64_t got[2] = {0}, zeros[3] = {0};
+        uint32_t narrow[2] = {0};
+        bool is_wide = kiln_type_size(w->type) == 8;
+        kiln_node x = kiln_expr_input(&e, 0);
+        kiln_node constant = kiln_expr_op(&e, KILN_EW_ADD, x, kiln_expr_constant(&e, w->value), 0);
+        kiln_node parameter = kiln_expr_op(&e, KILN_EW_ADD, x, kiln_expr_parameter(&e, 0), 0);
+        kiln_status status = kiln_buffer_new(k, w->type, 3, &b);
+        status = status ? status : kiln_write(b, 0, zeros, 3);
+        kiln_view v = kiln_view_all(b);
+        kiln_fuse_desc d = {
+            .expression = &e,
+            .in = {kiln_view_slice(v, 0, 2, 3, 1)},
+            .out = {{constant, kiln_view_slice(v, 0, 0, 1, 1), KILN_FUSE_NO_REDUCTION},
+                    {parameter, kiln_view_slice(v, 0, 1, 2, 1), KILN_FUSE_NO_REDUCTION}},
+            .parameters = {w->value}};
+        status = status ? status : kiln_fuse(k, &d);
+        status = status ? status : kiln_read(b, 0, is_wide ? (void *)got : narrow, 2);
+        for (int i = 0; i < 2 && !is_wide; i++)
+            got[i] = narrow[i];
+        if (status || got[0] != w->wanted || got[1] != w->wanted) {
+            printf("fuse: %g in %s is %#llx as a constant, %#llx as a parameter, not %#llx: %s\n",
+                   w->value, kiln_type_name(w->type), (unsigned long long)got[0],
+                   (unsigned long long)got[1], (unsigned long long)w->wanted,
+                   status ? kiln_last_error(k)->text : "");
+            failed++;
+        }
+        kiln_buffer_free(b);
+    }
+    return failed;
+}
+
 // --- refusals
 static int refused(kiln *k, const kiln_fuse_desc *d, const char *wanted)
 {
@@ -422,7 +480,7 @@ int suite_fuse_more(kiln *k, int *passed)
     free(t);
     int others = failed ? 1
                         : test_cache(k, inputs, out) + test_workspace(k) + test_types(k) +
-                              test_refusals(k, inputs, out);
+                              test_wholes(k) + test_refusals(k, inputs, out);
     *passed += !others;
     for (uint32_t n = 0; n < INPUTS; n++)
         kiln_buffer_free(buffers[n]);
