@@ -113,7 +113,7 @@ static bool element_of(kiln_type type, double value, uint64_t *bits)
     else if (type == KILN_BOOL)
         *bits = value != 0;
     else
-        *bits = kiln_arg_i64(type, (int64_t)value).bits;
+        *bits = kiln_arg_i64(type, value < 0 ? (int64_t)value : (int64_t)(uint64_t)value).bits;
     return true;
 }
 

@@ -547,6 +547,25 @@ def numbers_beside_arrays_are_not_cut():
 
 
 @test
+def whole_numbers_are_exact_or_refused():
+    """Parameters are doubles: a number that none of them is would be another one."""
+    x, odd, top = numpy.array([0, 2**62], "i8"), 2**53 + 1, 2**63 - 1
+    assert ops.clamp(x, alpha=0, beta=float("inf")).tolist() == [0, 2**62] and ops.clamp(x, alpha=-top - 1, beta=top).tolist() == [0, 2**62]
+    assert ops.add(x, odd).tolist() == [odd, 2**62 + odd] and ops.add(x, 2**53 + 2, dtype="f64").tolist()[0] == 2.0**53 + 2
+    assert kiln.fuse(lambda a: a + top)(x)[0] == top and kiln.fuse(lambda a, n: a + n)(x, 2**60)[0] == 2**60
+    assert kiln.fuse(lambda a: ops.clamp(a, alpha=2**54, beta=2**61))(x).tolist() == [2**54, 2**61]
+    assert kiln.fuse(lambda a: a + (2**64 - 1))(x.astype("u8"))[0] == 2**64 - 1
+    out = numpy.zeros(2, "i8")
+    for call, words in (
+        (lambda: ops.clamp(x, alpha=odd, beta=2**60), ["clamp: alpha", str(odd)]), (lambda: ops.pad(x, before=(1,), after=(0,), value=odd), ["pad: value"]),
+        (lambda: ops.generate(op="fill", alpha=-odd, out=out), ["generate: alpha"]), (lambda: kiln.fuse(lambda a: a + odd)(x), ["fuse: add: 'b'", str(odd)]),
+        (lambda: kiln.fuse(lambda a, n: a + n)(x, odd), ["fuse: add: 'b'"]), (lambda: kiln.fuse(lambda a: ops.clamp(a, alpha=odd))(x), ["fuse: clamp: alpha"]),
+    ):  # fmt: skip
+        raises(kiln.ArgumentError, [*words, "53 bits"], call)
+    assert ops.clamp(numpy.zeros(1, "f4"), alpha=odd, beta=2**64 - 1)[0] == 2.0**53  # floats are near enough
+
+
+@test
 def every_op_was_called():
     if sys.argv[1:]:
         raise Skip("only some of the tests were run")

@@ -134,14 +134,16 @@ def apply(name: str, operands: Sequence[Any], alpha: Any = None, beta: Any = Non
             of.whole[value.argument] = where
         if isinstance(value, (bool, int, float)):
             value = _numbers.beside(where, value, kind) if role == "T" and kind is not None else value
-            value = Node(of, library.kiln_expr_constant(of.address, float(value)), None)
+            value = Node(of, library.kiln_expr_constant(of.address, _numbers.counted(where, value, kind if role == "T" else None)), None)
         if not isinstance(value, Node) or value.of is not of:
             raise TypeMismatch("fuse: %s: '%s' is a %s: a value of this function, or a number" % (name, letter, type(value).__name__))
         nodes.append(value)
     numbers = []
-    for given, has, default in ((alpha, has_alpha, 1.0), (beta, has_beta, 0.0)):
+    for title, given, has, default in (("alpha", alpha, has_alpha, 1.0), ("beta", beta, has_beta, 0.0)):
         given = default if given is None else given
-        numbers.append(given.number if isinstance(given, Node) else library.kiln_expr_constant(of.address, float(given)) if has else 0)
+        if not isinstance(given, Node) and has:
+            given = _numbers.counted("fuse: %s: %s" % (name, title), given, kind)
+        numbers.append(given.number if isinstance(given, Node) else library.kiln_expr_constant(of.address, given) if has else 0)
     padded = [n.number for n in nodes] + [0] * (3 - len(nodes))
     made = of.checked(library.kiln_expr_op_with(of.address, number, *padded, *numbers), name)
     return Node(of, made, _abi.KILN_BOOL if form.endswith("_B") else kind)
@@ -183,6 +185,7 @@ class Trace:
         for at, where in self.expression.whole.items():
             if not float(numbers[at]).is_integer():
                 raise TypeMismatch("%s is %r beside an array of whole numbers: convert the array first" % (where, numbers[at]))
+            _numbers.counted(where, numbers[at], _abi.KILN_I64)
 
     def shapes(self, shape: Sequence[int]) -> tuple[int, list[tuple[int, ...]]]:
         """(bits of the reduced axes, a shape for each result) over a shape that all arrays are broadcast to"""
@@ -234,7 +237,7 @@ class Fused:
             raise ArgumentError("%s: shapes %s do not go together: sizes are equal, or 1" % (self.name, ", ".join(str(list(one.shape)) for one in arrays)))
         mask, shapes = trace.shapes(shape)
         numbers = tuple(_numbers.real("%s: argument %d" % (self.name, n), a) for n, a in enumerate(arguments) if isinstance(a, (bool, int, float)))
-        trace.check_numbers(numbers)
+        trace.check_numbers([a for a in arguments if isinstance(a, (bool, int, float))])
         given = [out] if out is not None and not trace.is_many else list(out) if out is not None else [None] * len(shapes)
         if len(given) != len(shapes):
             raise ArgumentError("%s: out has %d arrays for %d results" % (self.name, len(given), len(shapes)))

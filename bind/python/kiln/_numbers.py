@@ -11,6 +11,7 @@ from ._types import FLOATS, NAME, SIZE
 
 _RANGES = {letter: (-(1 << bits - 1), (1 << bits - 1) - 1) if letter.islower() else (0, (1 << bits) - 1)
            for letter, bits in (("i", 32), ("I", 32), ("q", 64), ("Q", 64))}  # fmt: skip
+_TOPS = ((1 << 63) - 1, (1 << 64) - 1)  # what a double above them becomes
 _MOST_F32 = 3.4028235677973366e38  # from here on a number rounds to infinity
 
 
@@ -64,6 +65,14 @@ def real(where: str, value: Any, letter: str = "d") -> float:
         raise ArgumentError("%s is a whole number of %d bits: a float does not reach it" % (where, int(given).bit_length())) from None
     if letter == "f" and math.isfinite(number) and abs(number) >= _MOST_F32:
         raise ArgumentError("%s=%r: f32 does not reach it" % (where, value))
+    return number
+
+
+def counted(where: str, value: Any, kind: int | None) -> float:
+    """A number that is passed as a double and becomes one of this type: a whole number that no double has would be another one."""
+    number, given = real(where, value), plain(value)
+    if isinstance(given, int) and kind is not None and kind in SIZE and kind not in FLOATS and int(number) != given and given not in _TOPS:
+        raise ArgumentError("%s=%r: it is passed as a double, which has whole numbers of 53 bits; the nearest is %d" % (where, value, int(number)))
     return number
 
 

@@ -189,7 +189,7 @@ class Op:
             elif kind == "int" or kind == "extra":
                 value = _numbers.whole(where, value, self.letters.get(name, "q"))
             elif kind == "float":
-                value = _numbers.real(where, value, self.letters[name])
+                value = _numbers.counted(where, value, like.kind) if self.letters[name] == "d" else _numbers.real(where, value, self.letters[name])
             elif kind == "bool":
                 value = _numbers.truth(where, value)
             elif kind != "pointer":
@@ -371,8 +371,8 @@ def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float,
         from ._fuse import apply
 
         return apply(call, operands, alpha, beta)
-    alpha, beta = _numbers.real(call + ": alpha", alpha), _numbers.real(call + ": beta", beta)
     arrays, kind = _operands(call, form, operands)
+    alpha, beta = _numbers.counted(call + ": alpha", alpha, kind), _numbers.counted(call + ": beta", beta, kind)
     _no_gradient(call, [("abc"[n], one.source) for n, one in enumerate(arrays)])
     like = next((one for one, value in zip(arrays, operands) if not isinstance(value, (bool, int, float)) and not _is_number(value)), arrays[0])
     shape = _shapes.broadcast(*(one.shape for one in arrays))
