@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { // sets of types that the rows name
@@ -206,6 +207,12 @@ static const struct special {
     {KILN_EW_ACOSH, 0, {HUGE_VAL}, HUGE_VAL},
     {KILN_EW_ACOSH, 0, {0x1p127}, 88.72283911167299},
     {KILN_EW_ACOSH, 0, {0x1p31}, 22.18070977791825},
+    {KILN_EW_ASINH, 1, {0x1p100}, 0x1p-100},
+    {KILN_EW_DIV, 2, {0x1p90, 0x1p80}, -0x1p-70},
+    {KILN_EW_DIV, 2, {0x1p-100, -0x1p-80}, -0x1p60},
+    {KILN_EW_ATAN2, 1, {0, 0x1p80}, 0x1p-80},
+    {KILN_EW_ATAN2, 2, {0x1p80, 0x1p80}, -0x1p-81},
+    {KILN_EW_HARDSWISH, 0, {0x1p127}, 0x1p127},
     {KILN_EW_ASINH, 0, {-0x1p31}, -22.18070977791825},
     {KILN_EW_ATANH, 0, {-0x1.fffffep-1}, -8.664339742098155},
     {KILN_EW_ATANH, 0, {0x1.fffffep-1}, 8.664339742098155},
@@ -319,10 +326,77 @@ static int test_bounds(kiln *k, int *passed)
     return failed;
 }
 
+// Operands of very different magnitudes: what f32 can hold is not lost on the way, as a square
+// would be. The same row in f64 says what it is.
+enum { MAGNITUDES = 26, PAIRS = MAGNITUDES * MAGNITUDES };
+
+static kiln_status spread_on(kiln *k, kiln_type type, size_t row, uint32_t slope, double *out)
+{
+    static const double magnitudes[] = {0x1p-110, 0x1p-90, 0x1p-75, 0x1p-66, 0x1p-40, 0x1p-20, 0.5,
+                                        1,        3,       0x1p20,  0x1p66,  0x1p100, 0x1p125};
+    kiln_buffer *of[5] = {NULL}; // operands, result, the gradient that is 1
+    kiln_view views[5] = {{.buffer = NULL}};
+    double *elements = calloc(PAIRS, sizeof *elements);
+    kiln_status status = elements ? KILN_OK : KILN_E_NO_MEMORY;
+    for (uint32_t n = 0; n < 5 && !status; n++) {
+        if (n < 3 && n >= strcspn(rows[row].signature, "_"))
+            continue;
+        for (uint32_t i = 0; i < PAIRS; i++) {
+            uint32_t at = n == 1 ? i / MAGNITUDES : i % MAGNITUDES;
+            double x = at % 2 ? -magnitudes[at / 2] : magnitudes[at / 2];
+            suite_put(type, elements, i, n == 4 ? 1 : n == 2 ? 0.25 : x);
+        }
+        status = kiln_buffer_new(k, type, PAIRS, &of[n]);
+        status = status ? status : kiln_write(of[n], 0, elements, PAIRS);
+        views[n] = kiln_view_all(of[n]);
+    }
+    kiln_elementwise_desc d = {
+        .op = (kiln_elementwise)row, .out = views[3], .alpha = 1.5, .beta = 2};
+    kiln_elementwise_backward_desc b = {
+        .op = d.op, .dout = views[4], .alpha = d.alpha, .beta = d.beta};
+    memcpy(d.in, views, sizeof d.in);
+    memcpy(b.in, views, sizeof b.in);
+    if (slope)
+        b.din[slope - 1] = views[3];
+    if (!status)
+        status = slope ? kiln_elementwise_backward(k, &b) : kiln_elementwise_forward(k, &d);
+    status = status ? status : kiln_read(of[3], 0, elements, PAIRS);
+    for (uint32_t i = 0; i < PAIRS && !status; i++)
+        out[i] = suite_get(type, elements, i);
+    for (uint32_t n = 0; n < 5; n++)
+        kiln_buffer_free(of[n]);
+    free(elements);
+    return status;
+}
+
+static int test_magnitudes(kiln *k, int *passed)
+{
+    static double narrow[PAIRS], wide[PAIRS];
+    int failed = 0;
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+        for (uint32_t slope = 0; slope < 4; slope++) {
+            if (strspn(rows[row].signature, "T_") != strlen(rows[row].signature) ||
+                (slope && !*rows[row].derivatives[slope - 1]))
+                continue;
+            bool is_right = !spread_on(k, KILN_F32, row, slope, narrow) &&
+                            !spread_on(k, KILN_F64, row, slope, wide);
+            for (uint32_t i = 0; i < PAIRS && is_right; i++) {
+                bool is_lost = !isfinite(narrow[i]) && fabs(wide[i]) < 0x1p126;
+                if (is_lost)
+                    printf("elementwise: %s, derivative %u, is %g in f32 at pair %u, %g in f64\n",
+                           rows[row].name, slope, narrow[i], i, wide[i]);
+                is_right = !is_lost;
+            }
+            *passed += is_right;
+            failed += !is_right;
+        }
+    return failed;
+}
+
 // The expressions are what their names say.
 static int more(kiln *k, int *passed)
 {
-    int failed = test_specials(k, passed) + test_bounds(k, passed);
+    int failed = test_specials(k, passed) + test_bounds(k, passed) + test_magnitudes(k, passed);
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
         const double *x = rows[n].at;
         double got = rows[n].value(x[0], x[1], x[2], x[3], x[4]);

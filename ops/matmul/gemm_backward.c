@@ -36,7 +36,8 @@ static f32 slope(f32 x)
     return x > 0.0f ? 1.0f : 0.0f;
 #elif defined(EPILOGUE_bias_gelu)
     f32 t = tanh(0.7978845608f * (x + 0.044715f * x * x * x));
-    return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * (0.7978845608f * (1.0f + 0.134145f * x * x));
+    f32 square = min(0.134145f * x * x, 1e4f); // beyond, its factor is 0, and infinity is not
+    return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * (0.7978845608f * (1.0f + square));
 #elif defined(EPILOGUE_bias_silu)
     f32 s = 1.0f / (1.0f + exp(-x));
     return s * (1.0f + x * (1.0f - s));

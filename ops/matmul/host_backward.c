@@ -317,6 +317,12 @@ static kiln_status run_again(kiln *k, const kiln_matmul_backward_desc *d, const 
                .a = a, .b = d->b, .out = sums, .is_tf32 = d->is_tf32, .stream = d->stream});
 }
 
+static kiln_status batches_apart(kiln *k, const char *name)
+{
+    return error_set(k, KILN_E_BAD_ARGUMENT, K7004,
+                     "%s: the batches of '%s' must follow each other as rows do", call, name);
+}
+
 static kiln_status run(kiln *k, const kiln_matmul_backward_desc *d, front *f)
 {
     kiln_view a = d->a, da = d->da, g = f->g.buffer ? f->g : f->dout;
@@ -324,9 +330,7 @@ static kiln_status run(kiln *k, const kiln_matmul_backward_desc *d, front *f)
         a = fold(a);
         da = da.buffer ? fold(da) : da;
         if (kiln_view_check(a) || (da.buffer && kiln_view_check(da)))
-            return error_set(k, KILN_E_BAD_ARGUMENT, K7004,
-                             "%s: the batches of 'a' and 'da' must follow each other as rows do",
-                             call);
+            return batches_apart(k, kiln_view_check(a) ? "a" : "da");
     } else if (a.rank > 2) {
         g = kiln_view_reshape(g, d->dout.rank, d->dout.sizes);
     }
@@ -370,11 +374,12 @@ kiln_status kiln_matmul_backward(kiln *k, const kiln_matmul_backward_desc *d)
     front f = {.dout = fold(d->dout)};
     if (has_activation(d))
         f.saved = fold(d->saved);
-    if (kiln_view_check(f.dout) || (f.saved.buffer && kiln_view_check(f.saved)) ||
-        f.dout.sizes[0] > INT32_MAX)
+    if (kiln_view_check(f.dout) || (f.saved.buffer && kiln_view_check(f.saved)))
+        return batches_apart(k, kiln_view_check(f.dout) ? "dout" : "saved");
+    if (f.dout.sizes[0] > INT32_MAX)
         return error_set(k, KILN_E_BAD_ARGUMENT, K7004,
-                         "%s: the batches of 'dout' and 'saved' must follow each other as rows do",
-                         call);
+                         "%s: 'dout' has %llu rows in all batches; at most 2^31 - 1 are possible",
+                         call, (unsigned long long)f.dout.sizes[0]);
     kiln_type type = kiln_view_type(d->a);
     uint32_t bytes = (uint32_t)kiln_type_size(type), n = (uint32_t)f.dout.sizes[1];
     uint64_t pitch = (n + 15) / 16 * 16;

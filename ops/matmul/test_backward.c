@@ -252,6 +252,31 @@ static void test_case(kiln *k, const backward *c, bool is_fake)
     free_tensors(&t, &b);
 }
 
+// The slope of an activation far from 0, where its terms leave f32.
+static void test_slopes(kiln *k)
+{
+    static const double saved[4] = {-0x1p100, -0x1p66, 0x1p66, 0x1p100}, one[4] = {1, 1, 1, 1};
+    static const kiln_epilogue epilogues[] = {KILN_EPILOGUE_BIAS_RELU, KILN_EPILOGUE_BIAS_GELU,
+                                              KILN_EPILOGUE_BIAS_SILU};
+    kiln_buffer *x = buffer_of(k, KILN_F32, saved, 4), *y = buffer_of(k, KILN_F32, one, 4);
+    kiln_buffer *z = buffer_of(k, KILN_F32, one, 4);
+    for (size_t n = 0; n < sizeof epilogues / sizeof *epilogues; n++) {
+        float got[4];
+        kiln_matmul_backward_desc d = {.a = KILN_VIEW(y, 4, 1),
+                                       .b = KILN_VIEW(y, 1, 1),
+                                       .dout = KILN_VIEW(y, 4, 1),
+                                       .saved = KILN_VIEW(x, 4, 1),
+                                       .da = KILN_VIEW(z, 4, 1),
+                                       .epilogue = epilogues[n]};
+        CHECK(!kiln_matmul_backward(k, &d) && !kiln_read(z, 0, got, 4));
+        for (int i = 0; i < 4 && !api_is_fake(k); i++)
+            CHECK(got[i] == (i < 2 ? 0 : 1));
+    }
+    kiln_buffer_free(x);
+    kiln_buffer_free(y);
+    kiln_buffer_free(z);
+}
+
 static void test_errors(kiln *k)
 {
     kiln_buffer *x = NULL, *y = NULL, *z = NULL;
@@ -298,6 +323,16 @@ static void test_errors(kiln *k)
     d.b_scale = KILN_VIEW(x, 5);
     d.db_scale = KILN_VIEW(x, 5);
     EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "overlaps");
+    d = good;
+    d.a = KILN_VIEW(x, 2, 3, 4);
+    d.da = KILN_VIEW(y, 2, 3, 4);
+    d.dout = kiln_view_slice(KILN_VIEW(x, 2, 6, 5), 1, 0, 3, 1);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "batches of 'dout' must");
+    d.dout = KILN_VIEW(x, 2, 3, 5);
+    d.da = kiln_view_slice(KILN_VIEW(y, 2, 6, 4), 1, 0, 3, 1);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "batches of 'da' must");
+    d = good;
+    d.b_scale = KILN_VIEW(x, 5);
     // Of no rows the gradient of a factor is 0.
     const float poison = 7;
     float got[5];
@@ -319,6 +354,7 @@ int main(int argc, char **argv)
     kiln *k = api_open(argc > 1 ? argv[1] : "cuda");
     bool is_fake = api_is_fake(k);
     test_errors(k);
+    test_slopes(k);
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
         test_case(k, &cases[n], is_fake);
     kiln_close(k);
