@@ -190,7 +190,8 @@ static kiln_status find_inputs(kiln *k, job *j)
     return KILN_OK;
 }
 
-// The shape: that of an output that is not reduced, or what the inputs are broadcast to.
+// The shape: that of an output that is not reduced, or what all inputs are broadcast to, also those
+// that no output needs.
 static kiln_status find_shape(kiln *k, job *j)
 {
     bool is_found = false;
@@ -209,18 +210,22 @@ static kiln_status find_shape(kiln *k, job *j)
     }
     if (is_found)
         return KILN_OK;
-    for (uint32_t n = 0; n < j->inputs; n++) {
-        const kiln_view *v = &j->d->in[j->input_of[n]];
-        j->rank = v->rank > j->rank ? v->rank : j->rank;
+    for (uint32_t n = 0; n < KILN_FUSE_INPUTS; n++) {
+        const kiln_view *v = &j->d->in[n];
+        kiln_status status = v->buffer ? view_check(k, v, j->call, input_names[n]) : KILN_OK;
+        if (status)
+            return status;
+        if (v->buffer && v->rank > j->rank)
+            j->rank = v->rank;
     }
-    for (uint32_t d = 0; d < j->rank; d++) // counted from the last
-        for (uint32_t n = 0; n < j->inputs; n++) {
-            const kiln_view *v = &j->d->in[j->input_of[n]];
-            uint64_t size = d < v->rank ? v->sizes[v->rank - 1 - d] : 1;
-            uint64_t *to = &j->sizes[j->rank - 1 - d];
-            if (n == 0 || *to == 1)
-                *to = size;
-        }
+    for (uint32_t d = 0; d < j->rank; d++)
+        j->sizes[d] = 1;
+    for (uint32_t n = 0; n < KILN_FUSE_INPUTS; n++) {
+        const kiln_view *v = &j->d->in[n];
+        uint64_t *to = &j->sizes[v->buffer ? j->rank - v->rank : 0];
+        for (uint32_t d = 0; v->buffer && d < v->rank; d++)
+            to[d] = to[d] == 1 ? v->sizes[d] : to[d];
+    }
     return KILN_OK;
 }
 

@@ -292,6 +292,33 @@ static int test_workspace(kiln *k)
     return failed;
 }
 
+// --- an input that no output needs still has a part in the shape
+static int test_unused_input(kiln *k)
+{
+    static const float values[3] = {1, 2, 4};
+    float got[3] = {0};
+    kiln_buffer *row = NULL, *all = NULL, *sum = NULL;
+    kiln_expr e = {0};
+    kiln_node x = kiln_expr_input(&e, 0);
+    kiln_status status = kiln_buffer_new(k, KILN_F32, 3, &row);
+    status = status ? status : kiln_buffer_new(k, KILN_F32, 60, &all);
+    status = status ? status : kiln_buffer_new(k, KILN_F32, 3, &sum);
+    status = status ? status : kiln_write(row, 0, values, 3);
+    kiln_fuse_desc d = {.expression = &e, .in = {kiln_view_all(row)}, .axes = 1 | 2};
+    d.in[1] = kiln_view_of(all, 3, (const uint64_t[]){4, 5, 3});
+    d.out[0] = (kiln_fuse_output){x, kiln_view_all(sum), KILN_FUSE_SUM};
+    status = status ? status : kiln_fuse(k, &d);
+    status = status ? status : kiln_read(sum, 0, got, 3);
+    bool is_right = !status && got[0] == 20 && got[1] == 40 && got[2] == 80;
+    if (!is_right)
+        printf("fuse: the sum of a repeated row is %g %g %g: %s\n", (double)got[0], (double)got[1],
+               (double)got[2], status ? kiln_last_error(k)->text : "");
+    kiln_buffer_free(row);
+    kiln_buffer_free(all);
+    kiln_buffer_free(sum);
+    return !is_right;
+}
+
 // --- integers, masks and casts
 static int test_types(kiln *k)
 {
@@ -480,7 +507,7 @@ int suite_fuse_more(kiln *k, int *passed)
     free(t);
     int others = failed ? 1
                         : test_cache(k, inputs, out) + test_workspace(k) + test_types(k) +
-                              test_wholes(k) + test_refusals(k, inputs, out);
+                              test_wholes(k) + test_unused_input(k) + test_refusals(k, inputs, out);
     *passed += !others;
     for (uint32_t n = 0; n < INPUTS; n++)
         kiln_buffer_free(buffers[n]);

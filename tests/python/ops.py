@@ -467,6 +467,9 @@ def fused_functions(device):
     assert less.dtype == bool and (less == (x < b)).all() and numpy.allclose(leaky, numpy.where(x < 1, 1 - x, (1 - x) / 2))
     whole = numpy.empty((), "f4")
     assert kiln.fuse(lambda x: x.square().reduce("mean"))(x, out=whole, **one) is whole and numpy.allclose(whole, (x * x).mean())
+    for shape in ((5, 4, 6), (0, 4, 6), (1, 4, 1)):  # an array that no result needs still has a part in the shape
+        got = kiln.fuse(lambda x, y: x.reduce("sum", axis=(0, 1)))(x, numpy.ones(shape, "f4"), **one)
+        assert numpy.allclose(got, numpy.broadcast_to(x, (shape[0], 4, 6)).sum((0, 1)), atol=1e-4), shape
     half = kiln.fuse(lambda x: x.to("f16").to("f32") * 1.0)(x, **one)
     assert (half == x.astype("f2").astype("f4")).all()
     raises(kiln.TypeMismatch, ["shifted", "argument 1", "str"], shifted, x, "b", 1.0)
