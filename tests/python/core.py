@@ -87,6 +87,13 @@ def every_kind_of_argument(device):
     out = numpy.zeros(8)
     m.numbers(out, -5, 65535, -(2**40), 0.5, 1e-300, True, 1.5, 0.25, items=1)
     assert list(out) == [-5, 65535, -(2**40), 0.5, 1e-300, 1, 1.5, 0.25]
+    for at, value, words in ((4, 1e39, "f32"), (7, -3.4e38, None), (8, 65520, "f16"), (8, -1e300, "f16"), (4, float("inf"), None), (8, float("nan"), None)):
+        values = [-5, 5, 5, 0.5, 0.5, True, 1.5, 0.25]
+        values[at - 1] = value
+        if words:
+            raises(kiln.ArgumentError, [words, "does not reach"], m.numbers, out, *values, items=1)
+        else:
+            m.numbers(out, *values, items=1)
     dtype = numpy.dtype([("a", "f4"), ("b", "i4")])
     pairs = numpy.array([(1, 2), (3, 4)], dtype)
     m.swap(pairs, numpy.array((10, 20), dtype), 2, items=2)
@@ -115,10 +122,13 @@ def vectors_have_numbers_of_one_type(device):
     raises(kiln.TypeMismatch, ["'x'", "i32", "const i16x2 *", "astype('int16')"], m.k, y, x.astype("i4"), (1, 2, 3, 4), 3, items=3)
     raises(kiln.TypeMismatch, ["'a'", "f64", "f32x4"], m.k, y, x, numpy.ones(2), 3, items=3)
     raises(kiln.TypeMismatch, ["'a'", "5 numbers"], m.k, y, x, (1, 2, 3, 4, 5), 3, items=3)
-    raises(kiln.TypeMismatch, ["'a'", "12 bytes", "16"], m.k, y, x, (1, 2, 3), 3, items=3)
+    raises(kiln.TypeMismatch, ["'a'", "3 numbers", "f32x4"], m.k, y, x, (1, 2, 3), 3, items=3)
     raises(kiln.TypeMismatch, ["'a'[1]='2'"], m.k, y, x, (1, "2", 3, 4), 3, items=3)
-    kiln.compile(source % 3, device=device).k(y, x, (1, 2, 3), 3, items=3)
+    three = kiln.compile(source % 3, device=device)
+    three.k(y, x, (1, 2, 3), 3, items=3)
     assert y[:, 0].tolist() == [3, 3, 3]
+    for wrong in ((1,), (1, 2), (1, 2, 3, 4)):
+        raises(kiln.TypeMismatch, ["'a'", "%d numbers" % len(wrong), "f32x3"], three.k, y, x, wrong, 3, items=3)
 
 
 @test

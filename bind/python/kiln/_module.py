@@ -25,6 +25,7 @@ _FIRST = struct.Struct("<QQ")  # the buffer and the first element of a kiln_view
 _WORD = struct.Struct("<Q")
 _BUFFER, _SCALAR, _STRUCT = 1, 2, 3
 _VECTOR = re.compile(r"(?:const )?([a-z]+\d+(?:e\d)?)x\d+(?: \*)?")
+_LEAST_TOP = 65000.0  # below it every type of floats has a number near
 _OPTIONS = ("items", "grid", "block", "shared", "stream", "device", "cluster", "cooperative")
 
 
@@ -398,7 +399,10 @@ class Kernel:
         kind = parameter.type
         if kind in FLOATS:
             try:
-                arg = library.kiln_arg_f64(kind, float(value))
+                number = float(value)
+                if not _LEAST_TOP > number > -_LEAST_TOP:  # near the largest numbers of the narrow types
+                    _numbers.beside(where, value, kind)
+                arg = library.kiln_arg_f64(kind, number)
             except OverflowError:
                 raise ArgumentError("%s is a whole number of %d bits, which %s does not reach" % (where, int(value).bit_length(), parameter.c_type)) from None
             return _ARG.pack(arg.kind, arg.type, arg.pointer or 0, arg.size, arg.bits)
@@ -417,10 +421,11 @@ class Kernel:
     def _vector(self, parameter: Parameter, values: Sequence[Any], where: str) -> bytes:
         """The bytes of a vector from its numbers."""
         assert parameter.element is not None
-        if len(values) * SIZE[parameter.element] > parameter.size or not values:
+        is_padded = parameter.c_type.endswith("x3")
+        if len(values) != (3 if is_padded else parameter.size // SIZE[parameter.element]):
             raise TypeMismatch("%s has %d numbers: the kernel takes %s" % (where, len(values), parameter.c_type))
         numbers = [_numbers.beside("%s[%d]" % (where, n), _numbers.plain(one), parameter.element) for n, one in enumerate(values)]
-        return b"".join(PACK[parameter.element].pack(one) for one in numbers).ljust(parameter.size if parameter.c_type.endswith("x3") else 0, b"\0")
+        return b"".join(PACK[parameter.element].pack(one) for one in numbers).ljust(parameter.size, b"\0")
 
     def _struct(self, parameter: Parameter, value: Any, keep: list[Any]) -> bytes:
         where = "%s: argument '%s'" % (self.__name__, parameter.name)

@@ -87,10 +87,10 @@ def truth(where: str, value: Any) -> bool:
 def beside(where: str, value: Any, kind: int) -> Any:
     """A number beside an array of that type, which must have it: nothing is cut off."""
     if kind in FLOATS:
-        number = real(where, value, "f" if SIZE[kind] < 8 else "d")
+        number = real(where, value)
         if kind == _abi.KILN_F16 and math.isfinite(number) and abs(number) >= 65520:
             raise ArgumentError("%s is %r: f16 does not reach it" % (where, value))
-        return number
+        return number if SIZE[kind] == 8 else real(where, value, "f")
     if isinstance(value, float) and not value.is_integer():
         raise TypeMismatch("%s is %r beside an array of %s, which has whole numbers: convert the array first" % (where, value, NAME[kind]))
     whole_number, bits = int(value), 8 * SIZE[kind]
