@@ -1,5 +1,6 @@
 # ops.py: the op library from Python beside NumPy: every elementwise row, shapes, types, results made and given, wrong arguments.
 import inspect
+import itertools
 import math
 import sys
 
@@ -529,6 +530,44 @@ def wrong_numbers_of_every_op_are_named():
     raises(kiln.TypeMismatch, ["elementwise_backward: operands is a list of 1: a list of 2"], ops.elementwise_backward, "mul", [a], a)
     raises(kiln.TypeMismatch, ["elementwise_backward: operands is a ndarray"], ops.elementwise_backward, "mul", numpy.ones((2, 3), "f4"), a)
     raises(kiln.TypeMismatch, ["elementwise_backward: wanted is a list of 1"], ops.elementwise_backward, "mul", [a, a], a, wanted=[True])
+
+
+@test
+def arrays_of_any_rank_are_refused_by_name():
+    """Of any number of dimensions, with and without operands and results that may be left out: no error of Python's own."""
+    tried = refused = 0
+    for title, op in vars(_op_table).items():
+        if not isinstance(op, _op.Op):
+            continue
+        enums = [n for n, (kind, name, _) in enumerate(op.fields) if kind == "enum"]
+        for rank, size, has_all, is_given, number in itertools.product(range(5), (2, 0), (False, True), (False, True), range(3)):
+            x, out = numpy.ones((size,) * rank, "f4"), numpy.ones((size,) * rank, "f4")
+            values = []
+            for kind, name, extra in op.fields:
+                is_optional = kind == "in?"
+                values.append(
+                    (x.astype("i4") if name == "index" else x) if kind == "in" or is_optional and has_all else [x, x] if kind in ("views", "viewlist") else [out] if kind == "written"
+                    else out if kind == "out" and (is_given or extra == "given") else True if kind == "out?" and has_all != is_given else () if kind == "numbers" or extra == "()"
+                    else 1 if kind in ("int", "extra") else 0.5 if kind == "float" else False if kind == "bool" else 0 if kind in ("axis", "enum") else None)  # fmt: skip
+            if enums:
+                values[enums[0]] = sorted(op.enums[op.fields[enums[0]][1]].values())[number % len(op.enums[op.fields[enums[0]][1]])]
+            tried += 1
+            try:
+                op(tuple(values), None, "interp")
+            except kiln.Error as error:
+                refused += 1
+                assert str(error).startswith(title.partition("_")[0]), (title, rank, size, has_all, is_given, number, str(error))
+            except Exception as error:
+                raise AssertionError((title, rank, size, has_all, is_given, number)) from error
+    assert tried > 2000 and tried > refused > tried // 2, (tried, refused)
+    x = numpy.ones((2, 4), "f4")
+    raises(kiln.ArgumentError, ["bitwise: 'b' is missing"], ops.bitwise, x.astype("i4"), op="and")
+    raises(kiln.ArgumentError, ["matmul: 'bias' is missing"], ops.matmul, x, x.T, epilogue="bias")
+    raises(kiln.ArgumentError, ["generate: 'x' is missing"], ops.generate, op="tril", out=x)
+    raises(kiln.TypeMismatch, ["copy_view: 'x' is a str"], ops.copy_view, "x")
+    raises(kiln.ArgumentError, ["sort: 'values_out'", "'values' is missing"], ops.sort, x, values_out=True)
+    raises(kiln.ArgumentError, ["group_norm: groups=3", "4 channels"], ops.group_norm, x, groups=3)
+    raises(kiln.OutOfMemory, ["conv: 'out' would be [1, %d, 2]" % 2**62], ops.conv, numpy.ones((1, 0, 2), "f4"), numpy.ones((0, 2**31, 1), "f4"), groups=2**31, is_transposed=True)
 
 
 @test

@@ -16,7 +16,7 @@ from . import _abi, _numbers, _shapes
 from ._array import Array, Described, dense_strides, describe, empty, numpy_dtype
 from ._borrow import Borrowed, choose_device
 from ._device import NO_VIEW, Device
-from ._errors import ArgumentError, TypeMismatch
+from ._errors import ArgumentError, Error, OutOfMemory, TypeMismatch
 from ._library import library
 from ._types import FLOATS, FROM_NAME, NAME, NUMPY_NAME, type_of
 
@@ -108,11 +108,11 @@ class Op:
             if kind in ("in", "in?"):
                 if value is None:
                     if kind == "in":
-                        raise ArgumentError("%s: '%s' is missing" % (call, name))
+                        raise ArgumentError("%s: '%s' is missing" % (call, _shown(name)))
                     continue
-                one = arrays[name] = self._input(name, value)
+                one = arrays[name] = self._input(_shown(name), value)
                 setattr(given, name, one)
-                named.append((name, one))
+                named.append((_shown(name), one))
             elif kind in ("views", "viewlist", "written"):
                 if not isinstance(value, Iterable):
                     raise TypeMismatch("%s: '%s' is a %s, not a list of arrays" % (call, name, type(value).__name__))
@@ -220,10 +220,16 @@ class Op:
         try:
             shape, result_kind = getattr(_shapes, extra)(given)
         except ValueError as error:
-            raise ArgumentError(str(error)) from None
+            text = str(error)
+            raise ArgumentError(text if text.partition(":")[0].isidentifier() else "%s: %s" % (self.call, text)) from None
         if min(shape, default=0) < 0:
             raise ArgumentError("%s: '%s' would be %s: no size is below 0" % (self.call, name, list(shape)))
-        return allocate(like, shape, result_kind)
+        try:
+            return allocate(like, shape, result_kind)
+        except Error:
+            raise
+        except (MemoryError, RuntimeError, TypeError, ValueError) as error:  # NumPy and PyTorch refuse sizes in many ways
+            raise OutOfMemory("%s: '%s' would be %s: %s" % (self.call, name, list(shape), str(error).partition("\n")[0])) from None
 
     def _workspace(self, call: str, arrays: dict[str, Any], words: list[Any], borrowed: Borrowed, like: Described) -> None:
         name, extra = next((n, e) for _, n, e in self.fields if e.startswith("query:"))
@@ -334,6 +340,11 @@ def _no_records(one: Described, call: str, name: str) -> Described:
     if one.kind == _abi.KILN_VOID:
         raise TypeMismatch("%s: '%s' is an array of records: an op takes numbers: one of its fields, copied" % (call, name))
     return one
+
+
+def _shown(name: str) -> str:
+    """What Python calls an operand."""
+    return "x" if name == "in" else name
 
 
 def _is_number(value: Any) -> bool:

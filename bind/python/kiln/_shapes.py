@@ -101,6 +101,8 @@ def one_number(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def like_values(v: Any) -> tuple[tuple[int, ...], int]:
+    if getattr(v, "values", None) is None:
+        raise ValueError("sort: 'values_out' is wanted, and 'values' is missing")
     return v.values.shape, v.values.kind
 
 
@@ -143,6 +145,7 @@ def gathered(v: Any) -> tuple[tuple[int, ...], int]:
         return index, v.x.kind
     if v.form == 1:  # take
         return (*x[: v.axis], *index, *x[v.axis + 1 :]), v.x.kind
+    _of_rank("gather: 'index'", v.index, 1, "[…, axes]", True)
     return (*index[:-1], *x[index[-1] :]), v.x.kind
 
 
@@ -187,7 +190,8 @@ def weights(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 def weights_scale(v: Any) -> tuple[tuple[int, ...], int]:
-    n, k = v.x.shape
+    (n, _), _ = weights(v)
+    k = v.x.shape[1]
     return (n, -(-k // v.group) if v.group and k else 1), F32
 
 
@@ -240,7 +244,7 @@ def pool(v: Any) -> tuple[tuple[int, ...], int]:
     rank = len(v.x.shape) - 2
     sizes = (*v.size, *(0,) * (rank - len(v.size)))
     windows = tuple(size or n for size, n in zip(sizes, v.x.shape[2:]))
-    space = [(n + pads - dilation * (window - 1) - 1) // (stride or window) + 1 for n, (stride, dilation, pads, window) in zip(v.x.shape[2:], _steps(v, windows))]
+    space = [(n + pads - dilation * (window - 1) - 1) // (stride or window or 1) + 1 for n, (stride, dilation, pads, window) in zip(v.x.shape[2:], _steps(v, windows))]
     return (*v.x.shape[:2], *(max(n, 0) for n in space)), v.x.kind
 
 
@@ -250,6 +254,8 @@ def pool_indices(v: Any) -> tuple[tuple[int, ...], int]:
 
 def group_statistics(v: Any) -> tuple[tuple[int, ...], int]:
     _of_rank("group_norm: 'x'", v.x, 2, "[items, channels, …]", True)
+    if v.groups < 1 or v.x.shape[1] % v.groups:
+        raise ValueError("group_norm: groups=%d: %d channels of 'x' are not so many equal groups" % (v.groups, v.x.shape[1]))
     return (v.x.shape[0] * v.groups,), F32
 
 
@@ -272,11 +278,11 @@ def _channel_work(v: Any, numbers: int) -> tuple[tuple[int, ...], int]:
 
 
 def group_work(v: Any) -> tuple[tuple[int, ...], int]:
-    return _channel_work(v, v.x.shape[0] * v.groups)
+    return _channel_work(v, group_statistics(v)[0][0])
 
 
 def batch_work(v: Any) -> tuple[tuple[int, ...], int]:
-    return _channel_work(v, v.x.shape[1])
+    return _channel_work(v, channel_statistics(v)[0][0])
 
 
 # Operands whose comments do not say that they may be left out.
