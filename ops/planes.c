@@ -267,7 +267,7 @@ static kiln_status check(kiln *k, const op_planes *p, job *j)
         status = op_refuse(k, p->call, "one of the running statistics has no buffer");
     if (!status && p->is_eval && !p->is_backward && !p->running_mean.buffer)
         status = op_refuse(k, p->call, "evaluation needs the running statistics");
-    return status || (p->eps >= 0 && p->eps < 1 && p->momentum >= 0 && p->momentum <= 1)
+    return status || (p->eps >= 0 && p->eps <= 1 && p->momentum >= 0 && p->momentum <= 1)
                ? status
                : op_refuse(k, p->call, "eps or momentum is not in 0 … 1");
 }

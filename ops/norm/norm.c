@@ -14,7 +14,7 @@ static const op_program forward = OP_PROGRAM("ops/norm/forward.c", "norm"),
 static kiln_status begin(kiln *k, op_rows_call *c, double eps)
 {
     kiln_status status = op_rows_begin(k, c);
-    return status || (eps >= 0 && eps < 1) ? status : op_refuse(k, c->name, "eps is not in 0 … 1");
+    return status || (eps >= 0 && eps <= 1) ? status : op_refuse(k, c->name, "eps is not in 0 … 1");
 }
 
 kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)

@@ -210,6 +210,10 @@ def rows_and_attention(device):
     want = (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias
     close(ops.norm(x, weight=weight, bias=bias, device=device), want, 1e-5)
     close(ops.norm(x, is_rms=True, device=device), x / numpy.sqrt((x**2).mean(-1, keepdims=True) + 1e-5), 1e-5)
+    for eps in (0.0, 1.0):  # the ends of its range
+        close(ops.norm(x, eps=eps, device=device), (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + eps), 1e-5)
+        close(ops.group_norm(x, groups=2, eps=eps, device=device)[0].reshape(8, 3), ops.norm(x.reshape(8, 3), eps=eps, device=device), 1e-5)
+        close(ops.batch_norm(x, eps=eps, device=device)[0], ops.norm(x, axis=0, eps=eps, device=device), 1e-5)
     dx, dweight, dbias = ops.norm_backward(x, dout, weight=weight, dbias=True, device=device)
     close(dbias, dout.sum(0), 1e-5)
     assert dx.shape == x.shape and dweight.shape == (6,)
@@ -564,6 +568,7 @@ def arrays_of_any_rank_are_refused_by_name():
     raises(kiln.ArgumentError, ["bitwise: 'b' is missing"], ops.bitwise, x.astype("i4"), op="and")
     raises(kiln.ArgumentError, ["matmul: 'bias' is missing"], ops.matmul, x, x.T, epilogue="bias")
     raises(kiln.ArgumentError, ["generate: 'x' is missing"], ops.generate, op="tril", out=x)
+    raises(kiln.ArgumentError, ["rope: 'cos': [1, 2] cannot be repeated to [2]"], ops.rope, x[0], x[:1, :2], x[:1, :2])
     raises(kiln.TypeMismatch, ["copy_view: 'x' is a str"], ops.copy_view, "x")
     raises(kiln.ArgumentError, ["sort: 'values_out'", "'values' is missing"], ops.sort, x, values_out=True)
     raises(kiln.ArgumentError, ["group_norm: groups=3", "4 channels"], ops.group_norm, x, groups=3)

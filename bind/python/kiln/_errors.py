@@ -24,6 +24,7 @@ _COLOURS = [
     (re.compile(r"(?<=\| )\s*\^+.*$"), "1;31", "color:#c0392b"),
     (re.compile(r"(?<=\| )\s*-{2,}(?: .*)?$"), "36", "color:#16808c"),
 ]
+_OF_VIEW = re.compile(r"' is no view: kiln_view_\w+: ")
 _NO_BUFFER = re.compile(r"^[^']*('\w+') has no buffer$", re.M)
 _C_NAME = re.compile(r"^kiln_\w+: (?:'v' is no view: (?:kiln_\w+: )?)?")
 
@@ -117,6 +118,7 @@ class Error(Exception):
     def of(self, call: str) -> Error:
         """The same with the name of the op that was called, where the library names its own function."""
         text = _C_NAME.sub(lambda _: call + ": ", self.text, 1).replace("'in'", "'x'")  # which is a word of Python
+        text = _OF_VIEW.sub("': ", text)
         missing = _NO_BUFFER.search(text)
         if missing:
             return ArgumentError("%s: %s is missing" % (call, missing[1]), status=self.status, code=self.code)
