@@ -239,6 +239,8 @@ def quantised_ops():
     assert torch.allclose(kt.w8a8_linear(x, weight, scale, b).double(), want, atol=1e-5)
     (g,) = torch.autograd.grad(kt.w8a8_linear(x, weight, scale, b).sum(), x)
     assert torch.allclose(g, torch.ones(2, 3, 6) @ kt.dequantise_weights(weight, scale, k=40), atol=1e-5)
+    raises(kiln.ArgumentError, ["dequantise_weights: 'weight' has 0 dimensions"], kt.dequantise_weights, weight[0, 0], scale, k=40)
+    raises(kiln.ArgumentError, ["dequantise_weights: k=-1"], kt.dequantise_weights, weight, scale, k=-1)
     with torch.autocast("cpu", torch.bfloat16):
         assert kt.quantised_linear(x, weight, scale, None, b).dtype == torch.bfloat16
 

@@ -128,6 +128,10 @@ def indices_and_order():
     same(lambda x, s: kt.scatter(x, index, s, 1, "add"), lambda x, s: x.scatter_add(1, index, s), x, source)
     once = torch.stack([torch.randperm(5)[:2] for _ in range(12)]).view(4, 3, 2).transpose(1, 2)
     same(lambda x, s: kt.scatter(x, once, s, 1), lambda x, s: x.scatter(1, once, s), x, torch.randn(4, 2, 3, dtype=torch.float64))
+    every = torch.tensor([[[1], [4]]])  # the same for all that has a size of 1
+    for op in ("set", "add"):
+        same(lambda x, s: kt.scatter(x, every, s, 1, op), lambda x, s: (x.scatter if op == "set" else x.scatter_add)(1, every.expand(4, 2, 3), s), x,
+             torch.randn(4, 2, 3, dtype=torch.float64))  # fmt: skip
     most = kt.scatter(x.clone().requires_grad_(), index, source, 1, "max")
     assert torch.equal(most, x.scatter_reduce(1, index, source, "amax")) and not most.requires_grad
     check(OPS.scatter.default, x.clone().requires_grad_(), once, torch.randn(4, 2, 3, dtype=torch.float64, requires_grad=True), 1, "add")

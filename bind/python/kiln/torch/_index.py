@@ -158,6 +158,7 @@ def _scatter_setup(ctx: Any, inputs: Any, output: Any) -> None:
     _, index, source, ctx.axis, ctx.op = inputs
     if ctx.op not in ("set", "add"):
         ctx.mark_non_differentiable(output)
+    ctx.shape = source.shape  # an index with a size of 1 is the same for all of its elements
     ctx.save_for_backward(index)
 
 
@@ -165,6 +166,7 @@ def _scatter_gradient(ctx: Any, grad: Any) -> Any:
     (index,) = ctx.saved_tensors
     if ctx.op not in ("set", "add"):
         return (None,) * 5
+    index = index.expand(ctx.shape)
     dsource = direct.gather(grad, index, "elements", ctx.axis)
     dx = grad if ctx.op == "add" else direct.scatter(grad, index, torch.zeros_like(dsource), ctx.axis, "set")
     return dx, None, dsource, None, None

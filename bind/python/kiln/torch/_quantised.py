@@ -65,8 +65,16 @@ def _quantise(x: Any, bits: int, group: int = 0, has_zero: bool = False) -> Any:
     return weight, scale, zero
 
 
+def _numbers(make: Any, weight: Any, k: Any, dtype: Any) -> Any:
+    if weight.dim() != 2:
+        raise ArgumentError("dequantise_weights: 'weight' has %d dimensions: [outputs, columns]" % weight.dim())
+    if isinstance(k, int) and k < 0:
+        raise ArgumentError("dequantise_weights: k=%d: how many numbers a row has" % k)
+    return make((weight.shape[0], k), dtype, weight.device)
+
+
 def _dequantise(weight: Any, scale: Any, zero: Any, k: int, dtype: Any, group: int = 0) -> Any:
-    out = new((weight.shape[0], k), dtype, weight.device)
+    out = _numbers(new, weight, k, dtype)
     _dequantise_call((_as_words(weight), scale, zero, out), group)
     return out
 
@@ -75,7 +83,7 @@ register("quantise_weights(Tensor x, int bits, int group=0, bool has_zero=False)
          lambda x, bits, group=0, has_zero=False: _quantised(empty, x, bits, group, has_zero), lambda ctx, *grads: (None,) * 4,
          lambda ctx, inputs, output: ctx.mark_non_differentiable(*output))  # fmt: skip
 register("dequantise_weights(Tensor weight, Tensor scale, Tensor? zero, SymInt k, ScalarType dtype, int group=0) -> Tensor", planned(_dequantise),
-         lambda weight, scale, zero, k, dtype, group=0: empty((weight.shape[0], k), dtype, weight.device), lambda ctx, grad: (None,) * 6,
+         lambda weight, scale, zero, k, dtype, group=0: _numbers(empty, weight, k, dtype), lambda ctx, grad: (None,) * 6,
          lambda ctx, inputs, output: ctx.mark_non_differentiable(output))  # fmt: skip
 
 
