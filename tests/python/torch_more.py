@@ -132,6 +132,7 @@ def indices_and_order():
     for op in ("set", "add"):
         same(lambda x, s: kt.scatter(x, every, s, 1, op), lambda x, s: (x.scatter if op == "set" else x.scatter_add)(1, every.expand(4, 2, 3), s), x,
              torch.randn(4, 2, 3, dtype=torch.float64))  # fmt: skip
+        same(lambda x, s: kt.scatter(x, every[:, :0], s, 1, op), lambda x, s: x + 0 * s.sum(), x, torch.randn(4, 2, 3, dtype=torch.float64))
     most = kt.scatter(x.clone().requires_grad_(), index, source, 1, "max")
     assert torch.equal(most, x.scatter_reduce(1, index, source, "amax")) and not most.requires_grad
     check(OPS.scatter.default, x.clone().requires_grad_(), once, torch.randn(4, 2, 3, dtype=torch.float64, requires_grad=True), 1, "add")

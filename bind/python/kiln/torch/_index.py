@@ -166,6 +166,8 @@ def _scatter_gradient(ctx: Any, grad: Any) -> Any:
     (index,) = ctx.saved_tensors
     if ctx.op not in ("set", "add"):
         return (None,) * 5
+    if not index.numel():  # which leaves x as it is, whatever source is
+        return grad, None, grad.new_zeros(ctx.shape), None, None
     index = index.expand(ctx.shape)
     dsource = direct.gather(grad, index, "elements", ctx.axis)
     dx = grad if ctx.op == "add" else direct.scatter(grad, index, torch.zeros_like(dsource), ctx.axis, "set")
