@@ -272,6 +272,16 @@ def transforms_of_functions():
 
 
 @test
+def whole_numbers_are_exact_or_refused():
+    whole, odd = torch.tensor([0, 2**62]), 2**53 + 1
+    assert kt.clamp(whole, alpha=0, beta=float("inf")).tolist() == [0, 2**62] and kt.clamp(whole, 2**54, 2**60).tolist() == [2**54, 2**60]
+    assert kt.add(whole, odd).tolist() == [odd, 2**62 + odd]
+    for call in (lambda: kt.clamp(whole, alpha=odd, beta=2**60), lambda: kt.clamp(whole, 0, odd), lambda: kt.pad(whole, [1], [0], value=odd)):
+        raises(kiln.ArgumentError, [str(odd), "53 bits"], call)
+    assert kt.clamp(torch.zeros(1), alpha=odd, beta=2.0**60).item() == 2.0**53
+
+
+@test
 def what_a_gradient_does_not_need_is_not_kept():
     for op in (lambda x: kt.sum(x, 0), kt.mean, lambda x: kt.add(x, 1.0), lambda x: kt.sub(1.0, x), kt.neg):
         x = torch.randn(3, 4, requires_grad=True)

@@ -10,6 +10,8 @@ import torch
 from .. import _abi, _shapes
 from .. import _op_table as table
 from .._errors import ArgumentError, TypeMismatch
+from .._numbers import counted
+from .._types import type_of
 from ._call import Call, empty, new, same_type
 from ._direct import direct
 from ._register import register, wanted
@@ -282,4 +284,6 @@ def pad(x: Any, before: Sequence[int], after: Sequence[int], mode: str = "consta
     for name, many in (("before", before), ("after", after)):
         if not isinstance(many, (tuple, list)):
             raise TypeMismatch("pad: %s=%r: a list with a number for each dimension" % (name, many))
+    if type(value) is int and isinstance(x, torch.Tensor):
+        counted("pad: value", value, type_of(x.dtype))
     return direct.pad(x, list(before), list(after), mode, value)

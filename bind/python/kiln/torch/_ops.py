@@ -218,6 +218,10 @@ def _function(name: str, form: str) -> Callable[..., Any]:
     call, count = getattr(direct, name), form.index("_")
 
     def function(*operands: Any, **numbers: Any) -> Any:
+        if numbers or len(operands) > count:
+            for o in (*operands[count:], *numbers.values()):
+                if type(o) is int and not -_EXACT <= o <= _EXACT:
+                    _check_exact(name, o, operands)
         for o in operands[:count]:
             if not isinstance(o, torch.Tensor) and _is_number(o):
                 break
@@ -235,6 +239,13 @@ def _function(name: str, form: str) -> Callable[..., Any]:
 
 
 _LETTERS = frozenset("abc")
+_EXACT = 1 << 53  # from here on not every whole number is a double
+
+
+def _check_exact(name: str, value: int, operands: Any) -> None:
+    """alpha and beta are doubles, also beside whole numbers."""
+    kinds = [type_of(o.dtype) for o in operands if isinstance(o, torch.Tensor)]
+    _numbers.counted(name + ": a number", value, kinds[-1] if kinds else None)
 
 
 def _is_number(o: Any) -> bool:
