@@ -241,12 +241,23 @@ static uint32_t extreme(uint32_t a, uint32_t b, bool is_min, bool is_unsigned)
     return is_less == is_min ? a : b;
 }
 
+// With two predicates behind the result, always the same one: whether the first operand came
+// through as it was. Inferred: the assembler takes it for an x == max(min(x, limit), 0).
 static void vimnmx(sass_lane *l, const sass_inst *i)
 {
-    const sass_operand *o = i->operands;
+    const sass_operand *o = i->operands, *source = o + i->operand_count - 3;
+    bool tells = i->operand_count == 6;
+    if (tells && o[1].index != o[2].index) {
+        sass_fail(l->warp, i, "two predicates");
+        return;
+    }
+    uint32_t x = sass_i32(l, source);
     uint32_t value =
-        extreme(sass_i32(l, o + 1), sass_i32(l, o + 2), sass_p(l, o + 3), sass_has(i, SASS_U32));
-    sass_set(l, o, sass_has(i, SASS_RELU) && (int32_t)value < 0 ? 0 : value);
+        extreme(x, sass_i32(l, source + 1), sass_p(l, source + 2), sass_has(i, SASS_U32));
+    value = sass_has(i, SASS_RELU) && (int32_t)value < 0 ? 0 : value;
+    sass_set(l, o, value);
+    if (tells)
+        sass_set_p(l, o + 1, value == x);
 }
 
 static void vimnmx3(sass_lane *l, const sass_inst *i)

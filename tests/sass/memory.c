@@ -288,6 +288,8 @@ const sass_row sass_memory_rows[] = {
     {"CS2R", special, NULL, "32"},
     {"MEMBAR", nothing, NULL, "SC ALL GPU SYS CTA"},
     {"ERRBAR", nothing, NULL, ""},
+    {"PREEXIT", nothing, NULL, ""}, // launches are played one after the other
+    {"ACQBULK", nothing, NULL, ""},
     {"CGAERRBAR", nothing, NULL, ""},
     {"CCTL", nothing, NULL, "IVALL E PF1 PF2"},
     {"NOP", nothing, NULL, ""},

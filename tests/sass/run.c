@@ -15,6 +15,7 @@ enum {
 void sass_fail(sass_warp *w, const sass_inst *i, const char *what)
 {
     sass_launch *l = w->block->launch;
+    i = i ? i : w->now;
     if (!*l->error)
         snprintf(l->error, sizeof l->error, "%s%s%s", what, i ? ": " : "", i ? i->text : "");
 }
@@ -163,6 +164,7 @@ static bool step(sass_warp *w)
     uint32_t mask = choose(w), active = 0;
     if (!mask)
         return false;
+    w->now = NULL;
     uint32_t at = (w->lanes[__builtin_ctz(mask)].pc - SASS_TEXT) / 16;
     const sass_inst *i = &launch->program->insts[at];
     if (at >= launch->program->inst_count || !i->row) {
@@ -181,6 +183,7 @@ static bool step(sass_warp *w)
             active |= 1u << n;
     }
     launch->steps++;
+    w->now = i;
     if (launch->is_traced)
         fprintf(stderr, "%08x %05x %s\n", active, i->address - SASS_TEXT, i->text);
     if (i->row->group && active) {

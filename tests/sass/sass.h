@@ -137,11 +137,12 @@ typedef struct sass_warp {
     bool up[8];
     uint32_t alive; // lanes that are in the block and have not exited
     struct sass_block *block;
-    uint32_t groups;   // numbers of groups that are taken
-    uint32_t group;    // the one that goes on, until its lanes part or wait
-    uint32_t branches; // that it has taken since
-    bool yields;       // another may go on first
-    uint32_t turn;     // lane that is asked first then
+    uint32_t groups;      // numbers of groups that are taken
+    uint32_t group;       // the one that goes on, until its lanes part or wait
+    uint32_t branches;    // that it has taken since
+    bool yields;          // another may go on first
+    const sass_inst *now; // what is played, for messages
+    uint32_t turn;        // lane that is asked first then
 } sass_warp;
 
 typedef struct sass_launch {
