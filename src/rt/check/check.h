@@ -106,9 +106,10 @@ typedef struct check {
     bool wants_leaks;
     uint8_t *local_set;    // per warp, laid out as its local memory: 1 where a byte is set
     uint64_t local_stride; // from one warp's to the next
-    uint32_t *unset_lanes; // per warp and register slot: lanes that hold a copy of something unset
-    uint32_t slot_count;   // of one warp
-    vec(uint64_t) starts;  // epoch << 32 | block rank, of each block
+    // Per warp and byte of a register: lanes that hold a copy of something unset.
+    uint32_t *unset_lanes;
+    uint32_t slot_count;  // of one warp, with one for scratch
+    vec(uint64_t) starts; // epoch << 32 | block rank, of each block
     vec(pending) pending;
     map releases; // address -> release
     finding *first, *last;

@@ -374,37 +374,60 @@ static bool look_at_cell(access *a, const memory *m, cell *c, uint64_t skip)
     return true;
 }
 
-// --- copies of what may be unset: per register
+// --- copies of what may be unset: per byte of a register, so that padding which is copied with its
+// record makes nothing else unset
 static uint32_t *unset_of(const access *a, uint32_t n)
 {
     const code *c = a->c;
     uint32_t first = a->watch & WATCH_COPIES ? c->d : c->b;
     uint32_t slot = c->count == 1 ? first : a->r->program->extra[first + n];
-    static uint32_t none;
-    none = 0;
+    static uint32_t none[8];
+    memset(none, 0, sizeof none);
     if (slot & UNIFORM_BIT)
-        return &none;
+        return none;
     return &a->k->unset_lanes[a->w->index * a->k->slot_count + 1 + slot / LANES];
+}
+
+// Are all of these bytes of the lane's register unset?
+static bool are_unset(const access *a, const uint32_t *bytes, uint32_t count)
+{
+    uint32_t all = 1u << a->lane;
+    for (uint32_t b = 0; b < count; b++)
+        all &= bytes[b];
+    return all != 0;
+}
+
+static void mark_unset(const access *a, uint32_t *bytes, uint32_t count, bool is_unset)
+{
+    uint32_t bit = 1u << a->lane;
+    for (uint32_t b = 0; b < count; b++)
+        bytes[b] = is_unset ? bytes[b] | bit : bytes[b] & ~bit;
+}
+
+static void mark_loaded_set(const access *a)
+{
+    for (uint32_t n = 0; a->watch & WATCH_COPIES && n < a->c->count; n++)
+        mark_unset(a, unset_of(a, n), a->c->size, false);
 }
 
 static bool look_at_local(access *a, const memory *m)
 {
-    uint32_t size = a->c->size, bit = 1u << a->lane;
+    uint32_t size = a->c->size;
     for (uint32_t n = 0; n < a->c->count; n++) {
         uint8_t *set = m->set + (size_t)n * size;
-        bool is_unset = a->watch & WATCH_COPIED && *unset_of(a, n) & bit;
-        if (a->writes)
-            memset(set, !is_unset, size);
-        if (!a->reads)
-            continue;
         bool is_set = true;
-        for (uint32_t b = 0; b < size; b++)
+        for (uint32_t b = 0; b < size; b++) {
+            if (a->writes)
+                set[b] = !(a->watch & WATCH_COPIED && are_unset(a, unset_of(a, n) + b, 1));
+            if (a->reads && a->watch & WATCH_COPIES)
+                mark_unset(a, unset_of(a, n) + b, 1, !set[b]);
             is_set = is_set && set[b];
-        if (a->watch & WATCH_COPIES)
-            *unset_of(a, n) = (*unset_of(a, n) & ~bit) | (is_set ? 0 : bit);
-        else if (!is_set && !found_unset(a, m, NULL, (uint64_t)n * size))
+        }
+        if (!a->reads || a->watch & WATCH_COPIES || is_set)
+            continue;
+        if (!found_unset(a, m, NULL, (uint64_t)n * size))
             return false;
-        memset(set, 1, is_set || a->watch & WATCH_COPIES ? 0 : size); // reported once
+        memset(set, 1, size); // reported once
     }
     return true;
 }
@@ -419,21 +442,20 @@ static bool look_at_cells(access *a, const memory *m)
         return true;
     }
     uint32_t granule = 1u << a->shift, per = a->c->size >> a->shift, bit = 1u << a->lane;
+    uint32_t bytes = per ? granule : a->c->size; // of a register, in one cell
     if (!per)
         per = 1;
     for (uint32_t n = 0; n < m->granules; n++) {
         uint32_t element = n / per < a->c->count ? n / per : a->c->count - 1u;
-        uint32_t *scratch = &k->unset_lanes[a->w->index * k->slot_count];
+        uint32_t *scratch = &k->unset_lanes[a->w->index * k->slot_count], from = n % per * bytes;
         if (a->watch & WATCH_COPIED)
             a->now.flags = (a->now.flags & ~(unsigned)MARK_UNSET & 63) |
-                           (*unset_of(a, element) & bit ? MARK_UNSET : 0);
+                           (are_unset(a, unset_of(a, element) + from, bytes) ? MARK_UNSET : 0);
         *scratch = 0;
         if (!look_at_cell(a, m, m->cells + n, (uint64_t)n * granule))
             return false;
-        if (a->watch & WATCH_COPIES) {
-            uint32_t *unset = unset_of(a, element);
-            *unset = (n % per ? *unset : *unset & ~bit) | (*scratch & bit);
-        }
+        if (a->watch & WATCH_COPIES)
+            mark_unset(a, unset_of(a, element) + from, bytes, *scratch & bit);
     }
     return true;
 }
@@ -450,8 +472,7 @@ static bool look_at_peer(access *a, const memory *m)
             return false;
         cluster_mark(a->r, m->peer, c, &a->now, a->writes);
     }
-    for (uint32_t n = 0; a->watch & WATCH_COPIES && n < a->c->count; n++)
-        *unset_of(a, n) &= ~(1u << a->lane);
+    mark_loaded_set(a);
     spot at = spot_here(a->r, a->w, a->c, a->lane);
     cluster_reach(a->r, m->peer, at);
     cluster_use(a->r, m->peer, at);
@@ -491,9 +512,7 @@ static bool look_at_lane(access *a, const memory *m)
         return false;
     if (m->cells)
         return look_at_cells(a, m);
-    if (a->watch & WATCH_COPIES)
-        for (uint32_t n = 0; n < a->c->count; n++)
-            *unset_of(a, n) &= ~(1u << a->lane);
+    mark_loaded_set(a);
     if (m->is_global && m->row->is_unset && a->reads)
         return found_unset(a, m, NULL, 0);
     return true;
