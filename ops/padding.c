@@ -69,17 +69,22 @@ static uint32_t lines_of(const op_pad *p, line lines[KILN_MAX_RANK])
     return count;
 }
 
+// Where the rows of a tensor begin, in elements, put together: what divides that divides all.
+static uint64_t first_bits(const line *lines, uint32_t count, const kiln_view *v)
+{
+    uint64_t bits = v->buffer->address / kiln_type_size(v->type) + v->first;
+    for (uint32_t d = 0; d + 1 < count; d++)
+        bits |= (uint64_t)lines[d].other;
+    return bits;
+}
+
 // The widest packs along the last axis that the tensor which is read allows.
 static uint32_t widest(const line *lines, uint32_t count, const kiln_view *read)
 {
-    size_t bytes = kiln_type_size(read->type);
-    uint32_t width = 16 / (uint32_t)bytes;
-    uint64_t bits = read->buffer->address / bytes + read->first;
+    uint32_t width = 16 / (uint32_t)kiln_type_size(read->type);
     if (!is_plain(&lines[count - 1]) || lines[count - 1].other != 1)
         return 1;
-    for (uint32_t d = 0; d + 1 < count; d++)
-        bits |= (uint64_t)lines[d].other;
-    while (bits % width)
+    while (first_bits(lines, count, read) % width)
         width /= 2;
     return width;
 }
@@ -87,17 +92,14 @@ static uint32_t widest(const line *lines, uint32_t count, const kiln_view *read)
 // Outputs side by side that an input of the last axis has where packs of `width` outputs come from
 // packs; 1: they do not. On the cpu device elements are vectors of a warp.
 static uint32_t repeat_of(const kiln *k, const op_pad *p, const line *lines, uint32_t count,
-                          uint32_t width)
+                          const kiln_view *read, uint32_t width)
 {
     const line *last = &lines[count - 1];
     uint32_t repeat = last->in && last->out % last->in == 0 ? (uint32_t)(last->out / last->in) : 0;
     if (p->mode != PAD_NEAREST || (repeat != 2 && repeat != 4) || width % repeat ||
         last->other != 1 || op_is_in_turn(k))
         return 1;
-    uint64_t bits = p->in.buffer->address / kiln_type_size(p->in.type) + p->in.first;
-    for (uint32_t d = 0; d + 1 < count; d++)
-        bits |= (uint64_t)lines[d].other;
-    return bits % (width / repeat) ? 1 : repeat;
+    return first_bits(lines, count, read) % (width / repeat) ? 1 : repeat;
 }
 
 // `value` as bits of an element; false: the type has no such number.
@@ -168,7 +170,7 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
     op_set(&r, BYTES, kiln_type_size(type));
     op_set(&r, V, packs.width);
     op_set(&r, SINGLES, is_single);
-    op_set(&r, REPEAT, is_single ? repeat_of(k, p, lines, count, packs.width) : 1);
+    op_set(&r, REPEAT, is_single ? repeat_of(k, p, lines, count, read, packs.width) : 1);
     op_set(&r, TURNS, true);
     op_turns turns;
     bool may_turn = is_plain(&lines[0]) && packs.argument.packs >= MANY;

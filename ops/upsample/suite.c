@@ -142,14 +142,51 @@ static int spread(kiln *k, kiln_type type, kiln_upsample_mode mode)
     return !is_right;
 }
 
+// A buffer over memory that begins at no multiple of a pack.
+static int foreign(kiln *k, int *passed)
+{
+    enum { COUNT = 16 };
+    static _Alignas(16) float memory[1 + COUNT];
+    float out[2 * COUNT];
+    kiln_buffer *all = NULL, *part = NULL, *to = NULL;
+    for (int n = 0; n <= COUNT; n++)
+        memory[n] = (float)n;
+    bool is_right = !kiln_buffer_new(k, KILN_F32, 1 + COUNT, &all) &&
+                    !kiln_write(all, 0, memory, 1 + COUNT) &&
+                    !kiln_buffer_new(k, KILN_F32, 2 * COUNT, &to);
+    kiln_wrap_desc wrap = {.type = KILN_F32, .count = COUNT, .host = memory + 1};
+    if (kiln_buffer_wrap(k, &wrap, &part)) { // the device's memory, if it takes that
+        wrap.host = NULL;
+        wrap.address = kiln_buffer_address(all) + sizeof *memory;
+        if (kiln_buffer_wrap(k, &wrap, &part)) {
+            kiln_buffer_free(all);
+            kiln_buffer_free(to);
+            return 0;
+        }
+    }
+    kiln_upsample_desc d = {KILN_VIEW(part, COUNT), KILN_VIEW(to, 2 * COUNT),
+                            .mode = KILN_UPSAMPLE_NEAREST};
+    is_right = is_right && !kiln_upsample_forward(k, &d) && !kiln_read(to, 0, out, 2 * COUNT);
+    for (int n = 0; n < 2 * COUNT && is_right; n++)
+        is_right = out[n] == memory[1 + n / 2];
+    if (!is_right)
+        printf("upsample: of memory that begins between two packs: %s\n", kiln_last_error(k)->text);
+    kiln_buffer_free(part);
+    kiln_buffer_free(all);
+    kiln_buffer_free(to);
+    *passed += is_right;
+    return !is_right;
+}
+
 static int more(kiln *k, int *passed)
 {
-    int failed = 0;
+    int failed = foreign(k, passed);
+    int apart = 0;
     for (uint32_t n = 0; n < 4; n++)
-        failed += spread(k, n & 1 ? KILN_F32 : KILN_BF16,
-                         n & 2 ? KILN_UPSAMPLE_LINEAR : KILN_UPSAMPLE_NEAREST);
-    *passed += 4 - failed;
-    return failed;
+        apart += spread(k, n & 1 ? KILN_F32 : KILN_BF16,
+                        n & 2 ? KILN_UPSAMPLE_LINEAR : KILN_UPSAMPLE_NEAREST);
+    *passed += 4 - apart;
+    return failed + apart;
 }
 
 const op_suite op_suite_upsample = {.name = "upsample",
