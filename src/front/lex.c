@@ -75,11 +75,18 @@ bool lex_is_ident_byte(char c)
     return byte_class[(unsigned char)c] & IDENT;
 }
 
-// Kinds of tokens that digraphs spell, too: those keep their text.
-static bool has_digraph(token_kind k)
+// The other spelling of a token, which it keeps; NULL: there is none.
+static const char *digraph_of(token_kind k)
 {
-    return k == TOK_HASH || k == TOK_HASHHASH || k == TOK_LBRACKET || k == TOK_RBRACKET ||
-           k == TOK_LBRACE || k == TOK_RBRACE;
+    switch (k) {
+    case TOK_HASH: return "%:";
+    case TOK_HASHHASH: return "%:%:";
+    case TOK_LBRACKET: return "<:";
+    case TOK_RBRACKET: return ":>";
+    case TOK_LBRACE: return "<%";
+    case TOK_RBRACE: return "%>";
+    default: return NULL;
+    }
 }
 
 str lex_spelling(const token *t)
@@ -92,7 +99,7 @@ str lex_spelling(const token *t)
     case TOK_OTHER: return t->bytes;
     case TOK_IDENT: return (str){t->name, name_len(t->name)};
     default:
-        if (has_digraph((token_kind)t->kind) && t->bytes.len)
+        if (t->bytes.len && digraph_of((token_kind)t->kind))
             return t->bytes;
         return str_of(t->kind < TOK_KIND_COUNT && spellings[t->kind] ? spellings[t->kind] : "");
     }
@@ -599,8 +606,9 @@ static bool lex_here(lexer *l, token *out)
         lex_quoted(l, from, out);
     } else {
         out->kind = (uint8_t)lex_punct(l);
-        if (has_digraph((token_kind)out->kind) && (c == '%' || c == '<' || c == ':'))
-            out->bytes = (str){from, (size_t)(l->at - from)};
+        const char *digraph = digraph_of((token_kind)out->kind);
+        if (digraph && (c == '%' || c == '<' || c == ':'))
+            out->bytes = str_of(digraph); // and not what stands there: lines may go on within it
         if (out->kind == TOK_OTHER && !lex_foreign(l, out))
             return false;
     }
