@@ -136,6 +136,7 @@ static void const_bytes(lower *l, const type *t, const ast_expr *init, uint8_t *
     if (core->kind == E_STRING && t->kind == TY_ARRAY) {
         uint64_t len = core->bytes.len < t->size ? core->bytes.len : t->size;
         memcpy(out, core->bytes.at, len);
+        memset(out + len, 0, t->size - len); // a text before it may have been longer
         return;
     }
     const_value v;

@@ -71,6 +71,7 @@ static const pair rows[] = {{1, 2}, {3, 4}, [0] = {.b = 7}, [1].a = 8, [3] = {5}
 static holder grown = {.u.s.a = 1, .u.s.b = 2, .u.n.i = 7, .k = 3};
 static holder two[2] = {{.u.l = -1, .u.f = 1.0f}, {{.s = {1, 2}}, 5}};
 static holder wide = {.u = {.l = -1}, .u.n.c = 1, .u.n.h[1] = 2};
+static const word shorter = {.text = "abc", .text = "", .n = 1};
 static const all narrow = {.l = -1, .s.a = 4};
 static union {
     pair s;
@@ -100,6 +101,7 @@ static void replaced(void)
     printf("%lld %d %d %d\n", two[0].u.l, two[1].u.s.a, two[1].u.s.b, two[1].k);
     printf("%d %d %d\n", wide.u.n.c, wide.u.n.h[0], wide.u.n.h[1]);
     printf("%lld %g %d\n", narrow.l, behind.f, behind.s.b);
+    printf("%d%d%d %d\n", shorter.text[0], shorter.text[1], shorter.text[2], shorter.n);
     holder a = {.u.s.a = 1, .u.s.b = 2, .u.n.i = 7, .k = 3}, b = {.u.l = -1, .u.f = 1.0f};
     holder c = {.u = {.l = -1}, .u.n.c = next(&n), .u.n.h[1] = next(&n)};
     printf("%d %d %lld %d %d %d\n", a.u.n.i, a.u.n.c, b.u.l, c.u.n.c, c.u.n.h[0], c.u.n.h[1]);
