@@ -270,8 +270,9 @@ static inline u32 kiln_cuda_match_all(u32 mask, u32 same, i32 *all)
         type all = first;                                                                          \
         _Pragma("unroll 1") for (u32 i = 0; i < 32; i++)                                           \
         {                                                                                          \
-            type one = shuffle(value, i);                                                          \
-            all = lanes >> i & 1u ? (step) : all;                                                  \
+            bool is_one = (lanes >> i & 1u) != 0; /* others may have returned */                   \
+            type one = shuffle(value, is_one ? i : lane());                                        \
+            all = is_one ? (step) : all;                                                           \
         }                                                                                          \
         return all;                                                                                \
     }
