@@ -8,6 +8,8 @@
 
 #include "front/front.h"
 
+enum { MAX_THREAD_BYTES = 1 << 20 }; // of a variable, and of all that outlive a call
+
 // --- check_expr.c
 ast_expr *check_expr(front *f, ast_expr *e);
 ast_expr *check_rvalue(front *f, ast_expr *e); // of a checked node

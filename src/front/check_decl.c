@@ -3,7 +3,7 @@
 #include "front/check.h"
 
 // A GPU keeps the first 1024 bytes of a block's shared memory; larger alignments do not hold there.
-enum { MAX_SHARED = 227 * 1024, MAX_LOCAL = 1 << 20, MAX_SHARED_ALIGN = 1024 };
+enum { MAX_SHARED = 227 * 1024, MAX_SHARED_ALIGN = 1024 };
 
 static void reject(ast_decl *d)
 {
@@ -77,7 +77,7 @@ static void check_limits(front *f, ast_decl *d)
                                   d->name, align_of(d));
         diag_label(report, d->at, "shared memory is aligned to at most %d bytes", MAX_SHARED_ALIGN);
         reject(d);
-    } else if (!d->is_shared && !d->is_static && size > MAX_LOCAL) {
+    } else if (!d->is_shared && !d->is_static && size > MAX_THREAD_BYTES) {
         diag *report = diag_raise(f->diags, K4002, d->at, "'%s' needs %llu bytes in every thread",
                                   d->name, (unsigned long long)size);
         diag_label(report, d->at, "a thread may have at most 1 MiB; use a buffer of the caller's");

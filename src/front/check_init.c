@@ -397,6 +397,12 @@ ast_expr *check_compound(front *f, ast_expr *e)
     }
     if (!check_list(f, &t, e->a))
         return check_poison(f, e);
+    if (f->current_func && !f->unevaluated && type_size(t) > MAX_THREAD_BYTES) {
+        diag *d = diag_raise(f->diags, K4002, e->at, "'%s' needs %llu bytes in every thread",
+                             T_OF(f, t), (unsigned long long)type_size(t));
+        diag_label(d, e->at, "a thread may have at most 1 MiB; use a buffer of the caller's");
+        return check_poison(f, e);
+    }
     e->cast_type = e->type = t;
     e->is_lvalue = e->is_checked = true;
     return e;

@@ -4,8 +4,6 @@
 // Start reading at check_static_init.
 #include "front/check.h"
 
-enum { MAX_THREAD_BYTES = 1 << 20 };
-
 // --- what is known when compiling
 
 static bool is_known_place(front *f, const ast_expr *e);
@@ -129,17 +127,26 @@ void check_static_init(front *f, ast_decl *d, ast_expr *init, bool is_const)
 
 // --- variables that each thread has
 
+// Bytes of the compound literals of an initialiser: each thread has them beside the variable.
+static uint64_t literal_bytes(const ast_expr *e)
+{
+    if (!e || (e->is_const && e->kind != E_COMPOUND))
+        return 0;
+    uint64_t bytes = e->kind == E_COMPOUND ? type_size(e->type) : 0;
+    for (uint32_t i = 0; i < e->inits.len; i++)
+        bytes += literal_bytes(e->inits.at[i].value);
+    return bytes + literal_bytes(e->a) + literal_bytes(e->b);
+}
+
 void check_per_thread(front *f, ast_decl *d, span use)
 {
-    uint64_t bytes = 0;
     check_functions_of(f, d, use);
-    for (uint32_t i = 0; i < f->thread_vars.len; i++) {
+    for (uint32_t i = 0; i < f->thread_vars.len; i++)
         if (f->thread_vars.at[i] == d)
             return;
-        bytes += type_def(f->thread_vars.at[i]->type)->size;
-    }
     vec_push(f->in, &f->thread_vars, d);
-    uint64_t size = type_def(d->type)->size;
+    uint64_t size = type_def(d->type)->size + literal_bytes(d->init), bytes = f->thread_bytes;
+    f->thread_bytes += size;
     if (bytes <= MAX_THREAD_BYTES && bytes + size > MAX_THREAD_BYTES) {
         diag *report = diag_raise(f->diags, K4002, d->at, "'%s' needs %llu bytes in every thread",
                                   d->name, (unsigned long long)size);

@@ -45,6 +45,7 @@ typedef struct front {
     vec(ast_decl *) taken;       // functions whose address is taken, by number
     vec(ast_decl *) shared_vars; // every `shared` variable of reached code
     vec(ast_decl *) thread_vars; // every variable of reached code that each thread has
+    uint64_t thread_bytes;       // of those, with the literals that they point to
     vec(ast_decl *) starts;      // functions marked constructor or destructor
     vec(ast_decl *) tunables;
     vec(ast_decl *) constants; // enum constants at file scope
