@@ -12,8 +12,11 @@
 typedef struct guard {
     ir_func *f;
     pass_ctx *ctx;
-    ir_ref *length; // per user parameter: the hidden one, 0: none
-    uint8_t *seen;  // per value, while a pointer's base is looked for
+    ir_ref *length;     // per user parameter: the hidden one, 0: none
+    uint32_t *seen;     // per value: the last search for a base that met it
+    uint32_t search;    // counts them
+    ir_inst_id *leaves; // per instruction: the first exit from it or round of it, 0: none
+    ir_inst_id *beside; // per exit and round: the next one of the same instruction
     bool changed;
 } guard;
 
@@ -35,9 +38,9 @@ static void found(base *out, alias_kind kind, uint32_t index)
 // What the exits of `owner` (or the rounds of a loop) hand to its result or argument `n`.
 static void find_incoming(guard *g, ir_op op, ir_inst_id owner, uint32_t n, base *out)
 {
-    for (ir_inst_id id = 1; id < g->f->insts.len && !out->is_mixed; id++) {
+    for (ir_inst_id id = g->leaves[owner]; id && !out->is_mixed; id = g->beside[id]) {
         const ir_inst *i = ir_at(g->f, id);
-        if (i->op == op && i->aux == owner && n < i->operand_count)
+        if (i->op == op && n < i->operand_count)
             find_base(g, ir_operand(g->f, i, n), out);
     }
 }
@@ -45,7 +48,7 @@ static void find_incoming(guard *g, ir_op op, ir_inst_id owner, uint32_t n, base
 static void find_base(guard *g, ir_ref pointer, base *out)
 {
     ir_func *f = g->f;
-    if (out->is_mixed || (!ir_is_const(pointer) && g->seen[pointer]))
+    if (out->is_mixed || (!ir_is_const(pointer) && g->seen[pointer] == g->search))
         return;
     alias_base direct = alias_base_of(f, pointer);
     if (direct.kind != ALIAS_UNKNOWN) {
@@ -56,7 +59,7 @@ static void find_base(guard *g, ir_ref pointer, base *out)
         out->is_mixed = true;
         return;
     }
-    g->seen[pointer] = 1;
+    g->seen[pointer] = g->search;
     const ir_value *v = &f->values.at[pointer];
     if (v->def == IR_DEF_REGION_ARG) {
         ir_inst_id loop = ir_region_at(f, v->owner)->owner;
@@ -84,12 +87,26 @@ static void find_base(guard *g, ir_ref pointer, base *out)
 static base base_of(guard *g, ir_ref pointer)
 {
     base b = {0};
-    arena_mark mark = arena_save(g->ctx->scratch);
-    g->seen = arena_array(g->ctx->scratch, uint8_t, g->f->values.len); // checks add values
-    memset(g->seen, 0, g->f->values.len);
+    g->search++;
     find_base(g, pointer, &b);
-    arena_restore(g->ctx->scratch, mark);
     return b;
+}
+
+// Functions may have tens of thousands of exits, and as many accesses ask for those of one
+// instruction. Pointers of accesses, and all that lead to them, are older than the checks.
+static void index_exits(guard *g)
+{
+    const ir_func *f = g->f;
+    g->seen = arena_array(g->ctx->scratch, uint32_t, f->values.len);
+    g->leaves = arena_array(g->ctx->scratch, ir_inst_id, f->insts.len);
+    g->beside = arena_array(g->ctx->scratch, ir_inst_id, f->insts.len);
+    for (ir_inst_id id = f->insts.len - 1; id; id--) {
+        const ir_inst *i = ir_at(f, id);
+        if (i->op != IR_EXIT && i->op != IR_NEXT)
+            continue;
+        g->beside[id] = g->leaves[i->aux];
+        g->leaves[i->aux] = id;
+    }
 }
 
 // --- the check
@@ -370,6 +387,7 @@ bool pass_bounds(ir_func *f, pass_ctx *ctx)
     g.length = arena_array(ctx->scratch, ir_ref, f->params.len + 1);
     if (f->params.len)
         add_lengths(&g);
+    index_exits(&g);
     uint32_t count = f->insts.len;
     for (ir_inst_id id = 1; id < count; id++) {
         arena_mark mark = arena_save(ctx->scratch);
