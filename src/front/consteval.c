@@ -2,6 +2,7 @@
 // (docs/design/0001 "Arithmetic"). Gives no diagnostics: false means "not a constant".
 // Invariant: an integer result is wrapped to its node's type, an f32 result is rounded to f32.
 // Start reading at const_eval.
+#include <math.h>
 #include <stdlib.h>
 
 #include "front/check.h"
@@ -312,13 +313,35 @@ static bool from_bits(front *f, const ast_expr *e, const_value *out)
     return out->real == out->real || v.integer == (is_narrow ? 0x7fc00000u : 0x7ff8000000000000u);
 }
 
+// GNU's __builtin_inf() and its kin, as lib/gnu.h has them: a NaN keeps no payload there.
+static bool gnu_number(front *f, const ast_expr *e, const_value *out)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } rows[] = {{"k_gnu_inf", INFINITY},      {"k_gnu_inff", INFINITY},
+                {"k_gnu_huge_val", INFINITY}, {"k_gnu_huge_valf", INFINITY},
+                {"k_gnu_nan", NAN},           {"k_gnu_nanf", NAN}};
+    for (size_t i = 0; e->callee_decl && i < COUNT(rows); i++) {
+        const char *name = name_cstr(f->names, rows[i].name);
+        if (e->callee_decl->name != name || e->callee_decl != parse_library_func(f, "gnu.h", name))
+            continue;
+        const ast_expr *payload = e->args.len ? e->args.at[0] : NULL;
+        while (payload && payload->kind == E_CONVERT)
+            payload = payload->a;
+        *out = (const_value){.is_float = true, .real = rows[i].value};
+        return !payload || payload->kind == E_STRING;
+    }
+    return false;
+}
+
 bool const_eval_static(front *f, const ast_expr *e, const_value *out)
 {
     const_value a;
     if (const_eval(f, e, out))
         return true;
     if (e->kind == E_CALL)
-        return from_bits(f, e, out);
+        return from_bits(f, e, out) || gnu_number(f, e, out);
     if (e->kind == E_UNARY && (e->op == TOK_PLUS || e->op == TOK_MINUS))
         return const_eval_static(f, e->a, &a) && unary(e, &a, out);
     return e->kind == E_CONVERT && (e->convert == CONVERT_NOOP || e->convert == CONVERT_FLOAT) &&

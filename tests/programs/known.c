@@ -20,6 +20,11 @@ static int list[__builtin_popcount(7)] = {1, 2, 3};
 _Static_assert(__builtin_bswap16(0x1234) == 0x3412, "bytes of two");
 static const unsigned long swapped = __builtin_bswap64(0x0102030405060708ul);
 static const double most = HUGE_VAL, least = -INFINITY;
+static const struct {
+    float narrow[3];
+    double wide;
+} specials = {{__builtin_inff(), -__builtin_huge_valf(), __builtin_nanf("")}, -__builtin_inf()};
+static double changing[] = {__builtin_huge_val(), __builtin_nan(""), __builtin_inff()};
 
 static int popcount(unsigned x)
 {
@@ -73,6 +78,9 @@ int main(void)
 {
     printf("%d %d %d %d %d %d %d %d %d %d %d %d\n", A, B, C, D, E, F, G, H, I, J, K, L);
     printf("%zu %lx %g %g %g %d\n", sizeof list, swapped, most, least, HUGE_VALF, isnan(NAN) != 0);
+    printf("%g %g %d %g ", specials.narrow[0], specials.narrow[1], isnan(specials.narrow[2]) != 0,
+           specials.wide);
+    printf("%g %d %g\n", changing[0], isnan(changing[1]) != 0, changing[2]);
     switch (digit(2)) {
     case __builtin_popcount(7): puts("three"); break;
     default: puts("other");
