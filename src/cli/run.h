@@ -90,7 +90,7 @@ typedef struct run {
     size_t grant_count;
     run_file *outs, *expects;
     size_t out_count, expect_count;
-    // watch: called with every file that a compile has read
+    // watch: called with every file that a compile has read or missed
     void (*on_input)(void *user, const char *path);
     void *input_user;
     int rounds; // 0: for ever

@@ -172,6 +172,8 @@ static void on_end(void *user, diags *ds, source_file *file)
     for (uint32_t k = 0; k < source_count(ds->sources); k++)
         if (!source_at(ds->sources, k)->is_builtin)
             vec_push(s->a, &s->inputs, str_dup(s->a, str_of(source_at(ds->sources, k)->path)));
+    for (uint32_t k = 0; k < source_absent_count(ds->sources); k++)
+        vec_push(s->a, &s->inputs, str_dup(s->a, str_of(source_absent_at(ds->sources, k))));
 }
 
 static void make(signature_file *s, const kiln_compile_desc *desc, const struct target *made_for)

@@ -30,7 +30,8 @@ typedef struct signature_tune {                          // tune(NAME, default, 
 } signature_tune;
 size_t signature_tune_count(const signature_file *s);
 const signature_tune *signature_tune_at(const signature_file *s, size_t index);
-// The files that the compile has read, the source itself first.
+// The files that the compile has read, the source itself first, and those that it has looked for
+// and that are not there (yet).
 size_t signature_input_count(const signature_file *s);
 const char *signature_input(const signature_file *s, size_t index);
 

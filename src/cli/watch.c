@@ -63,7 +63,7 @@ static void add_file(watch *w, const char *path)
     str part = file_folder(path);
     snprintf(folder, sizeof folder, "%.*s", part.len ? (int)part.len : 1, part.len ? part.at : ".");
     uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MODIFY | IN_ATTRIB;
-    if (inotify_add_watch(w->inotify, folder, events) < 0) {
+    if (inotify_add_watch(w->inotify, folder, events) < 0 && errno != ENOENT) {
         close(w->inotify);
         w->inotify = -1;
     }
@@ -130,6 +130,31 @@ static void add_inputs(void *user, const char *path)
     add_file(user, path);
 }
 
+// A file that the run itself writes would start the next one.
+static void add_given(watch *w, const run *parsed, const char *path)
+{
+    for (size_t n = 0; n < parsed->out_count; n++)
+        if (!strcmp(parsed->outs[n].path, path))
+            return;
+    add_file(w, path);
+}
+
+// What the command line names beside the source: data, what results are compared with, libraries.
+static void add_words(watch *w, const run *parsed)
+{
+    for (size_t k = 0; k < parsed->launch_count; k++)
+        for (size_t n = 0; n < parsed->launches[k].value_count; n++) {
+            const char *equals = strchr(parsed->launches[k].values[n], '=');
+            if (equals[1] == '@')
+                add_given(w, parsed, equals + 2);
+        }
+    for (size_t n = 0; n < parsed->expect_count; n++)
+        add_given(w, parsed, parsed->expects[n].path);
+    for (size_t n = 0; n < parsed->grant_count; n++)
+        if (!parsed->grants[n].right)
+            add_given(w, parsed, parsed->grants[n].what);
+}
+
 static void print_rule(int round)
 {
     char clock[32];
@@ -158,12 +183,7 @@ int cli_watch(int argc, char **argv)
     parsed.on_input = add_inputs;
     parsed.input_user = w;
     add_file(w, parsed.path);
-    for (size_t k = 0; k < parsed.launch_count; k++) // data files, too
-        for (size_t n = 0; n < parsed.launches[k].value_count; n++) {
-            const char *equals = strchr(parsed.launches[k].values[n], '=');
-            if (equals[1] == '@')
-                add_file(w, equals + 2);
-        }
+    add_words(w, &parsed);
     int rounds = parsed.rounds;
     for (int round = 0; !rounds || round < rounds; round++) {
         if (round && !wait_for_change(w))
