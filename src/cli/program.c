@@ -138,6 +138,7 @@ int run_wrap_main(run *r)
     if (!r->source || !r->program_path)
         return EXIT_WORLD;
     run_launch *l = &r->launches[0];
+    l->kernel_name = kernel_name(source); // the file may have kernels, too
     l->has_grid = true;
     l->grid[0] = l->grid[1] = l->grid[2] = 1;
     return 0;
