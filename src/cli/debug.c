@@ -51,6 +51,25 @@ static const char *join(arena *a, str folder, str name)
     return str_format(a, "%.*s%.*s", (int)folder.len, folder.at, (int)name.len, name.at);
 }
 
+// What --tune has chosen is the value of tune(NAME, …); of two choices for a name the first counts.
+static const char *with_choices(const debug *d, const char *kernel_h)
+{
+    const cli_compile *c = &d->r->compile;
+    text out = {.in = d->a};
+    text_printf(&out, "%s\n#undef tune\n", kernel_h);
+    for (int n = 0; n < c->tune_count; n++) {
+        const char *choice = c->tunes[n];
+        int len = (int)strcspn(choice, "=");
+        text_printf(&out, "#ifndef KILN_CHOSEN_%.*s\n#define KILN_CHOSEN_%.*s 0, (%s)\n#endif\n",
+                    len, choice, len, choice, choice + len + 1);
+    }
+    text_puts(&out, "#define KILN_SECOND(first, second, ...) second\n"
+                    "#define KILN_CHOSEN(...) KILN_SECOND(__VA_ARGS__)\n"
+                    "#define tune(name, ...) enum { name = "
+                    "KILN_CHOSEN(KILN_CHOSEN_##name, KILN_FIRST(__VA_ARGS__, 0), 0) }\n");
+    return out.at;
+}
+
 // Writes an embedded header and those it includes by relative names.
 static bool write_header(debug *d, const char *name)
 {
@@ -60,7 +79,10 @@ static bool write_header(debug *d, const char *name)
                *path = str_format(d->a, "%s/%s", d->folder, name);
     if (!contents || access(path, F_OK) == 0)
         return contents != NULL;
-    if (!write_file(path, contents, len))
+    const char *written = contents;
+    if (!strcmp(name, "kiln/kernel.h") && d->r->compile.tune_count)
+        written = with_choices(d, contents);
+    if (!write_file(path, written, written == contents ? len : strlen(written)))
         return false;
     str folder = {name, (size_t)(strrchr(name, '/') - name) + 1};
     for (const char *at = contents; (at = strstr(at, "include \"")); at++) {
@@ -83,18 +105,24 @@ static bool write_headers(debug *d)
 }
 
 // The arguments as files, and the main that loads them: buffers in memory of exactly their size, so
-// that sanitizers see their ends.
+// that sanitizers see their ends. The user's file may have names of its own like these, a main for
+// the host, too.
 static bool write_main(debug *d, const char *source)
 {
     const run_launch *l = d->l;
     text out = {.in = d->a}, call = {.in = d->a};
-    text_printf(&out, "#include \"%s\"\n#include <kiln/host/runner.h>\n", source);
-    text_puts(&out, "static void *load(const char *name, size_t size)\n{\n    void *p = "
+    text_printf(&out,
+                "#define main kiln_debug_users_main\n#include \"%s\"\n#undef main\n#undef f32\n"
+                "#include <kiln/host/runner.h>\n",
+                source); // f32 is a macro that would take a declarator for its argument
+    text_puts(&out, "static void *kiln_debug_load(const char *name, size_t size)\n{\n    void *p = "
                     "malloc(size ? size : 1);\n"
                     "    FILE *in = fopen(name, \"rb\");\n"
                     "    if (!p || !in || fread(p, 1, size, in) != size)\n        exit(3);\n    "
                     "fclose(in);\n    return p;\n}\n");
-    text_printf(&out, "static void call(void *const *a)\n{\n    (void)a;\n    %s(",
+    text_printf(&out,
+                "static void kiln_debug_call(void *const *kiln_debug_args)\n{\n"
+                "    (void)kiln_debug_args;\n    %s(",
                 kiln_kernel_name(l->kernel));
     for (size_t n = 0; n < l->arg_count; n++) {
         const run_arg *a = &l->args[n];
@@ -103,15 +131,16 @@ static bool write_main(debug *d, const char *source)
         size_t bytes = is_pointer ? a->element.size * a->shape.count : a->info.size;
         if (!write_file(path, a->bytes, bytes))
             return false;
-        text_printf(&out, is_pointer ? "%s(%s)a[%zu]" : "%s*(%s *)a[%zu]", n ? ", " : "",
-                    a->info.c_type, n);
-        text_printf(&call, "    a[%zu] = load(\"%s\", %zu);\n", n, path, bytes);
+        text_printf(&out,
+                    is_pointer ? "%s(%s)kiln_debug_args[%zu]" : "%s*(%s *)kiln_debug_args[%zu]",
+                    n ? ", " : "", a->info.c_type, n);
+        text_printf(&call, "    a[%zu] = kiln_debug_load(\"%s\", %zu);\n", n, path, bytes);
     }
     text_printf(&out, ");\n}\n\nint main(void)\n{\n    static void *a[%zu];\n%s", l->arg_count + 1,
                 call.at ? call.at : "");
-    text_printf(&out, "    host_launch l = {{%u, %u, %u}, {%u, %u, %u}, %zu, call, a};\n",
-                l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                l->shared_bytes);
+    text_printf(
+        &out, "    host_launch l = {{%u, %u, %u}, {%u, %u, %u}, %zu, kiln_debug_call, a};\n",
+        l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared_bytes);
     text_puts(&out, "    const char *problem = host_run(&l);\n    if (problem)\n        "
                     "fprintf(stderr, \"%s\\n\", problem);\n"
                     "    return problem != 0;\n}\n");
@@ -139,13 +168,34 @@ static int start(const char *const *argv)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// $CC may have arguments: "ccache gcc".
+typedef struct compiler {
+    const char *words[16];
+    int count;
+} compiler;
+
+static compiler split_words(arena *a, const char *cc)
+{
+    compiler out = {0};
+    for (const char *at = cc + strspn(cc, " \t"); *at; at += strspn(at, " \t")) {
+        size_t len = strcspn(at, " \t");
+        if (out.count < (int)COUNT(out.words))
+            out.words[out.count++] = str_dup(a, (str){at, len});
+        at += len;
+    }
+    return out;
+}
+
 // Compiles one file to an object. The runner must not be seen by ThreadSanitizer.
-static int compile_one(debug *d, const char *cc, const char *name, bool is_runner)
+static int compile_one(debug *d, const compiler *cc, const char *name, bool is_runner)
 {
     const cli_compile *c = &d->r->compile;
-    const char *sanitize = d->r->sanitize, *argv[256] = {cc, "-c"};
+    const char *sanitize = d->r->sanitize, *argv[256] = {0};
     bool is_tsan = sanitize && !strcmp(sanitize, "thread");
-    int n = 2;
+    int n = 0;
+    for (; n < cc->count; n++)
+        argv[n] = cc->words[n];
+    argv[n++] = "-c";
     static const char *const flags[] = {
         "-std=gnu11", "-g", "-O0", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing"};
     for (size_t i = 0; i < COUNT(flags); i++)
@@ -169,29 +219,36 @@ static int compile_one(debug *d, const char *cc, const char *name, bool is_runne
 
 static int compile(debug *d, const char *program)
 {
-    const char *cc = getenv("CC");
+    const char *from = getenv("CC");
+    compiler cc = split_words(d->a, from ? from : "");
     static const char *const compilers[] = {"cc", "gcc", "clang"};
-    for (size_t i = 0; i < COUNT(compilers) && (!cc || !*cc); i++)
+    for (size_t i = 0; i < COUNT(compilers) && !cc.count; i++)
         if (cli_find_program(compilers[i]))
-            cc = compilers[i];
-    if (!cc || !*cc)
-        cc = "cc";
-    int status = compile_one(d, cc, "main", false);
+            cc = (compiler){{compilers[i]}, 1};
+    if (!cc.count)
+        cc = (compiler){{"cc"}, 1};
+    int status = compile_one(d, &cc, "main", false);
     if (!status)
-        status = compile_one(d, cc, "runner", true);
-    const char *argv[] = {cc,
-                          str_format(d->a, "%s/main.o", d->folder),
-                          str_format(d->a, "%s/runner.o", d->folder),
-                          "-o",
-                          program,
-                          "-lm",
-                          d->r->sanitize ? str_format(d->a, "-fsanitize=%s", d->r->sanitize) : NULL,
-                          NULL};
+        status = compile_one(d, &cc, "runner", true);
+    const char *argv[COUNT(cc.words) + 8];
+    int n = 0;
+    for (; n < cc.count; n++)
+        argv[n] = cc.words[n];
+    argv[n++] = str_format(d->a, "%s/main.o", d->folder);
+    argv[n++] = str_format(d->a, "%s/runner.o", d->folder);
+    argv[n++] = "-o";
+    argv[n++] = program;
+    argv[n++] = "-lm";
+    if (d->r->sanitize)
+        argv[n++] = str_format(d->a, "-fsanitize=%s", d->r->sanitize);
+    argv[n] = NULL;
     if (!status)
         status = start(argv);
     errno = 0;
     if (status < 0)
-        return complain(d, "there is no C compiler", cc);
+        return complain(d, "there is no C compiler", cc.words[0]);
+    if (status == 128 + SIGINT)
+        return EXIT_INTERRUPT;
     return status ? complain(d, "the host's C compiler refuses", d->r->path) : 0;
 }
 
@@ -240,8 +297,9 @@ static int debug_in(debug *d)
     if (!r->sanitize)
         return run_gdb(d, program);
     const char *argv[] = {program, NULL};
-    if (start(argv))
-        return EXIT_KERNEL;
+    int status = start(argv);
+    if (status)
+        return status == 128 + SIGINT ? EXIT_INTERRUPT : EXIT_KERNEL;
     printf("%s under the %s sanitizer: nothing found\n", kiln_kernel_name(l->kernel), r->sanitize);
     return EXIT_FINE;
 }
@@ -277,6 +335,10 @@ int cli_debug(int argc, char **argv)
         failed = cli_usage("debug", "one launch at a time");
     if (!failed && r.source)
         failed = cli_usage("debug", "the C compiler needs a file, not standard input");
+    size_t len = failed ? 0 : strlen(r.path);
+    if (len > 3 && !strcmp(r.path + len - 3, ".ir"))
+        failed =
+            cli_usage("debug", "the C compiler needs C, not IR: give the file that it was made of");
     if (!failed) {
         failed = debug_launch(&r);
         run_close(&r);
