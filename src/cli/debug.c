@@ -4,7 +4,11 @@
 //
 // What gcc compiles is the user's own file, included by a small main that reads the arguments from
 // files: lines and names are the user's.
+#ifndef _GNU_SOURCE
+#    define _GNU_SOURCE // nftw
+#endif
 #include <errno.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -147,21 +151,55 @@ static bool write_main(debug *d, const char *source)
     return write_file(str_format(d->a, "%s/main.c", d->folder), out.at, out.len);
 }
 
+// What would end this process while its folder is there: the program that runs is ended instead.
+static const int deadly[] = {SIGHUP, SIGTERM, SIGPIPE};
+static volatile sig_atomic_t running; // the child; 0: none
+static volatile sig_atomic_t ended_by;
+
+static void pass_on(int number)
+{
+    ended_by = number;
+    if (running > 0 && number != SIGPIPE)
+        kill((pid_t)running, number);
+}
+
+static void catch_deadly(struct sigaction before[COUNT(deadly)])
+{
+    struct sigaction passing = {.sa_handler = pass_on};
+    for (size_t n = 0; n < COUNT(deadly); n++) {
+        sigaction(deadly[n], NULL, &before[n]);
+        if (before[n].sa_handler != SIG_IGN) // nohup
+            sigaction(deadly[n], &passing, NULL);
+    }
+}
+
+static void release_deadly(const struct sigaction before[COUNT(deadly)])
+{
+    for (size_t n = 0; n < COUNT(deadly); n++)
+        sigaction(deadly[n], &before[n], NULL);
+    if (ended_by)
+        raise(ended_by);
+}
+
 // Runs a program with the terminal; its exit status, or -1 when it could not be started.
 static int start(const char *const *argv)
 {
     fflush(NULL);
+    if (ended_by)
+        return 128 + ended_by;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before; // Ctrl-C is for the debugger
     sigaction(SIGINT, &ignore, &before);
     pid_t child = fork();
-    if (child == 0) {
+    if (child == 0) { // exec puts what is caught back to what it was
         sigaction(SIGINT, &before, NULL);
         execvp(argv[0], (char *const *)(uintptr_t)argv);
         _exit(127);
     }
+    running = child;
     int status = 0;
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
+    running = 0;
     sigaction(SIGINT, &before, NULL);
     if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
         return -1;
@@ -247,7 +285,7 @@ static int compile(debug *d, const char *program)
     errno = 0;
     if (status < 0)
         return complain(d, "there is no C compiler", cc.words[0]);
-    if (status == 128 + SIGINT)
+    if (status == 128 + SIGINT || ended_by)
         return EXIT_INTERRUPT;
     return status ? complain(d, "the host's C compiler refuses", d->r->path) : 0;
 }
@@ -304,6 +342,12 @@ static int debug_in(debug *d)
     return EXIT_FINE;
 }
 
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info, (void)kind, (void)where;
+    return remove(path);
+}
+
 static int debug_launch(run *r)
 {
     int failed = run_open(r);
@@ -319,9 +363,11 @@ static int debug_launch(run *r)
     if (!d.a || !mkdtemp(folder)) {
         failed = complain(&d, "cannot make a folder", folder);
     } else {
+        struct sigaction before[COUNT(deadly)];
+        catch_deadly(before);
         failed = debug_in(&d);
-        const char *argv_remove[] = {"rm", "-rf", folder, NULL};
-        start(argv_remove);
+        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        release_deadly(before);
     }
     arena_free(d.a);
     return failed;
