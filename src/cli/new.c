@@ -149,10 +149,30 @@ static const text *fill_in(arena *a, const char *pattern, const char *name)
     return out;
 }
 
+// What Kiln would take and the host's compiler does not: marks, which are macros there, and names
+// that kiln/kernel.h brings along.
+static bool is_host_name(const char *name)
+{
+    static const char *const names[] = {
+        "block",    "cluster", "host",     "tune",       "counted",     "recursion",
+        "noinline", "no_wait", "per_warp", "min_blocks", "max_threads", "max_registers",
+        "abort",    "bsearch", "calloc",   "clock",      "div",         "exit",
+        "free",     "gamma",   "getline",  "index",      "linux",       "malloc",
+        "nan",      "qsort",   "rand",     "random",     "realloc",     "remove",
+        "rename",   "select",  "stderr",   "stdin",      "stdout",      "system",
+        "time",     "unix"};
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 // Compiles the kernel under that name: words of C and names of the language are refused.
 static bool is_kernel_name(arena *a, const char *name)
 {
     const type *fixed;
+    if (is_host_name(name))
+        return false;
     if (builtin_find(name, &fixed) || type_named(a, names_in(a), name))
         return false; // Kiln would let it hide them, the host's compiler does not
     kiln *k = NULL;
