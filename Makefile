@@ -102,8 +102,8 @@ $(BUILD)/libkiln-internal.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libkiln.a: $(LIB_OBJ)
 	@rm -f $@ && ld -r -o $(O)/kiln.o $^ && objcopy --localize-hidden $(O)/kiln.o && ar rcs $@ $(O)/kiln.o
-$(BUILD)/libkiln.so: $(LIB_OBJ)
-	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -shared -Wl,-soname,libkiln.so.0 $^ -o $@ $(LIBS)
+$(BUILD)/libkiln.so: $(LIB_OBJ) # stays after dlclose: its threads may still be at work
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -shared -Wl,-soname,libkiln.so.0 -Wl,-z,nodelete $^ -o $@ $(LIBS)
 	@ln -sf libkiln.so $@.0 # programs that link it from here look for that name
 $(BUILD)/kiln: $(CLI_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
