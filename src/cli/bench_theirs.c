@@ -66,16 +66,6 @@ bool bench_theirs_is_there(const bench_theirs *t)
     return t->name && !t->why;
 }
 
-// Text of others in a JSON string.
-static void print_json_text(const char *text)
-{
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\' || (unsigned char)*text < ' ')
-            putchar(' ');
-        else
-            putchar(*text);
-}
-
 void bench_theirs_print(bench_theirs *t, bool is_json, double theirs, double ours, const char *why)
 {
     if (!bench_theirs_is_there(t))
@@ -86,7 +76,7 @@ void bench_theirs_print(bench_theirs *t, bool is_json, double theirs, double our
         printf("  %s %10.2f us  ratio %.3f", t->label, theirs * 1e6, theirs / ours);
     else if (is_json) {
         printf(", \"%s_missing\": \"", t->name);
-        print_json_text(why);
+        cli_put_json(why);
         printf("\"");
     } else
         printf("  %s: %s", t->label, why);
@@ -108,7 +98,7 @@ void bench_theirs_print_ratios(bench_theirs *t, bool is_json)
     double median = count ? (r[(count - 1) / 2] + r[count / 2]) / 2 : 0;
     if (t->name && is_json && t->why) {
         printf(", \"%s\": {\"missing\": \"", t->name);
-        print_json_text(t->why);
+        cli_put_json(t->why);
         printf("\"}");
     } else if (count && is_json)
         printf(", \"%s\": {\"worst\": %.4f, \"median\": %.4f, \"best\": %.4f}", t->name, r[0],

@@ -10,14 +10,7 @@
 static void put_string(const char *s)
 {
     putchar('"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            printf("\\%c", *s);
-        else if ((unsigned char)*s < ' ')
-            printf("\\u%04x", (unsigned char)*s);
-        else
-            putchar(*s);
-    }
+    cli_put_json(s);
     putchar('"');
 }
 

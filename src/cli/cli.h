@@ -96,6 +96,9 @@ int cli_exit_of(kiln_status status);
 bool cli_number(const char *word, int64_t *out);
 bool cli_real(const char *word, double *out);
 
+// What stands between the quotes of a JSON string, on standard output.
+void cli_put_json(const char *words);
+
 // What the options of the group "compiling" say.
 typedef struct cli_compile {
     const char *defines[64], *includes[64], *tunes[64];

@@ -255,27 +255,14 @@ static const char *const state_names[] = {
     [TUNE_WAITS] = "not tried", [TUNE_TIMED] = "timed",   [TUNE_PRUNED] = "pruned",
     [TUNE_SAME] = "same code",  [TUNE_FAILED] = "failed", [TUNE_WRONG] = "wrong"};
 
-static void print_json_text(const char *words)
-{
-    for (; *words; words++) {
-        unsigned char byte = (unsigned char)*words;
-        if (byte == '"' || byte == '\\')
-            printf("\\%c", byte);
-        else if (byte < ' ')
-            printf("\\u%04x", byte);
-        else
-            putchar(byte);
-    }
-}
-
 static void print_json(const tune_session *s)
 {
     printf("{\"tune\": \"");
-    print_json_text(s->title);
+    cli_put_json(s->title);
     printf("\", \"device\": \"");
-    print_json_text(s->device);
+    cli_put_json(s->device);
     printf("\", \"driver\": %d, \"program\": \"", s->driver);
-    print_json_text(s->program);
+    cli_put_json(s->program);
     printf("\", \"shape\": \"%s\", \"best\": \"%s\", \"us\": %.6g, \"default_us\": %.6g, "
            "\"saved\": %s, \"candidates\": [\n",
            s->shape, s->all[s->best].choice, s->all[s->best].us, s->all[0].us,
@@ -287,7 +274,7 @@ static void print_json(const tune_session *s)
             printf(", \"us\": %.6g, \"rounds\": %d, \"launches_per_round\": %d", c->us, c->rounds,
                    c->per_round);
         printf(", \"why\": \"");
-        print_json_text(c->why);
+        cli_put_json(c->why);
         printf("\"}%s\n", n + 1 < s->count ? "," : "");
     }
     printf("]}\n");
