@@ -18,6 +18,7 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "cli/run.h"
+#include "rt/rt.h"
 
 typedef struct debug {
     run *r;
@@ -105,7 +106,7 @@ static bool write_headers(debug *d)
         if (mkdir(str_format(d->a, "%s/%s", d->folder, folders[n]), 0700))
             return false;
     return write_header(d, "kiln/kernel.h") && write_header(d, "kiln/cuda.h") &&
-           write_header(d, "kiln/host/runner.h");
+           write_header(d, "kiln/io.h") && write_header(d, "kiln/host/runner.h");
 }
 
 // The arguments as files, and the main that loads them: buffers in memory of exactly their size, so
@@ -255,6 +256,14 @@ static int compile_one(debug *d, const compiler *cc, const char *name, bool is_r
     return start(argv);
 }
 
+static bool calls_host(const kiln_module *m)
+{
+    for (uint32_t n = 0; n < m->site_count; n++)
+        if (m->sites[n].op == IR_HOST)
+            return true;
+    return false;
+}
+
 static int compile(debug *d, const char *program)
 {
     const char *from = getenv("CC");
@@ -287,7 +296,13 @@ static int compile(debug *d, const char *program)
         return complain(d, "there is no C compiler", cc.words[0]);
     if (status == 128 + SIGINT || ended_by)
         return EXIT_INTERRUPT;
-    return status ? complain(d, "the host's C compiler refuses", d->r->path) : 0;
+    if (!status)
+        return 0;
+    complain(d, "the host's C compiler refuses", d->r->path);
+    if (calls_host(d->r->module))
+        fprintf(stderr, "hint: the file calls host functions, and only Kiln can answer them: kiln "
+                        "check and kiln run do\n");
+    return EXIT_WORLD;
 }
 
 static int run_gdb(debug *d, const char *program)
