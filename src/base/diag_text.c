@@ -348,7 +348,9 @@ static int by_start(const void *left, const void *right)
     return a->at.hi < b->at.hi ? -1 : a->at.hi > b->at.hi;
 }
 
-static uint32_t show_diff_lines(page *p, str lines, uint32_t number, char bar)
+// `differs`: where the first line begins to differ from that of the other side. A long line is
+// shown from its start unless that would hide the difference.
+static uint32_t show_diff_lines(page *p, str lines, uint32_t differs, uint32_t number, char bar)
 {
     uint32_t count = 0;
     for (size_t at = 0; at <= lines.len && lines.at; count++) {
@@ -359,7 +361,10 @@ static uint32_t show_diff_lines(page *p, str lines, uint32_t number, char bar)
             if (line.len && line.at[line.len - 1] == '\r')
                 line.len--;
             gutter(p, number + count, bar);
-            text_printf(p->out, " %s", diag_line_make(p->ds->in, line, 0).shown);
+            diag_line shown = diag_line_make(p->ds->in, line, 0);
+            if (!count && shown.to < line.len && differs + 20 > shown.to)
+                shown = diag_line_make(p->ds->in, line, differs);
+            text_printf(p->out, " %s", shown.shown);
             end_row(p);
         } else if (count == FIX_LINES_MAX) {
             text_puts(p->out, "...\n");
@@ -410,10 +415,12 @@ static void show_hunk(page *p, const source_file *file, const diag_part *edits, 
     // A fix that only removes text may leave a line empty or remove it with its newline.
     bool is_gone = !after.len && done > end;
     uint32_t line = h->first + trim_common(&before, &after);
-    uint32_t shown = source_shown_line(file, line);
-    uint32_t removed = show_diff_lines(p, before, shown, '-');
+    uint32_t shown = source_shown_line(file, line), differs = 0;
+    while (differs < before.len && differs < after.len && before.at[differs] == after.at[differs])
+        differs++;
+    uint32_t removed = show_diff_lines(p, before, differs, shown, '-');
     uint32_t added =
-        is_gone ? 0 : show_diff_lines(p, after, (uint32_t)((int64_t)shown + *shift), '+');
+        is_gone ? 0 : show_diff_lines(p, after, differs, (uint32_t)((int64_t)shown + *shift), '+');
     *shift += (int64_t)added - (int64_t)removed;
 }
 
