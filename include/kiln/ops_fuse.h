@@ -51,8 +51,8 @@ typedef struct kiln_expr {
 
 KILN_API kiln_node kiln_expr_input(kiln_expr *e, uint32_t index);     // kiln_fuse_desc.in[index]
 KILN_API kiln_node kiln_expr_parameter(kiln_expr *e, uint32_t index); // parameters[index]
-// A constant, and a parameter too, has the type of the op that uses it first. Another constant is
-// another kernel; another value of a parameter is not.
+// A constant, and a parameter too, has the type of the op that uses it: another one in each, where
+// they differ. Another constant is another kernel; another value of a parameter is not.
 KILN_API kiln_node kiln_expr_constant(kiln_expr *e, double value);
 // The value that a tensor of that type would hold.
 KILN_API kiln_node kiln_expr_cast(kiln_expr *e, kiln_type type, kiln_node a);
@@ -82,7 +82,8 @@ typedef enum kiln_fuse_reduction {
 
 typedef struct kiln_fuse_output {
     kiln_node node;
-    kiln_view view; // of any type. Reduced: the axes have size 1, or are left out
+    kiln_view view; // of any type. Reduced: the axes have size 1, or are left out. Of bool: what is
+                    // reduced is 1 where the value is not 0; a sum or a mean says whether any is
     kiln_fuse_reduction reduction;
 } kiln_fuse_output;
 

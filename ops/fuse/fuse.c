@@ -37,6 +37,8 @@ typedef struct job {
     op_operand operands[NEST_VIEWS];    // the same, for checks
     bool is_used[KILN_EXPR_NODES + 1];  // by an output
     uint8_t types[KILN_EXPR_NODES + 1]; // of the numbers; KILN_VOID: of whoever uses it
+    uint8_t over[KILN_EXPR_NODES + 1];  // of an op's operands
+    uint32_t more[KILN_EXPR_NODES + 1]; // of a parameter: types that it has beside its own, as bits
     uint32_t rank;                      // the shape
     uint64_t sizes[KILN_MAX_RANK];
     bool is_reduction, is_in_place;
@@ -65,14 +67,27 @@ static uint32_t set_of(uint32_t number)
                                                       : 4;
 }
 
-// Gives a type to what had none, and to what a derivative without one is made of.
-static void set_type(job *j, kiln_node node, uint8_t type)
+// A number of no type: each of its users has it as one of theirs.
+static bool is_free(const job *j, kiln_node node)
 {
-    if (!node || j->types[node] != KILN_VOID)
+    uint8_t kind = j->e->nodes[node - 1].kind;
+    return kind == FUSE_CONSTANT || kind == FUSE_PARAMETER;
+}
+
+// Gives a type to what had none, and to what a derivative without one is made of; one more to what
+// is free.
+static void use_as(job *j, kiln_node node, uint8_t type)
+{
+    if (!node)
         return;
+    if (j->types[node] != KILN_VOID) {
+        if (j->types[node] != type && is_free(j, node))
+            j->more[node] |= (uint32_t)1 << type;
+        return;
+    }
     j->types[node] = type;
     for (uint32_t i = 0; i < FUSE_NAMES; i++)
-        set_type(j, j->e->nodes[node - 1].of[i], type);
+        use_as(j, j->e->nodes[node - 1].of[i], type);
 }
 
 // The type that the operands of an op share; all of them have it from now on.
@@ -86,7 +101,7 @@ static kiln_status type_of_op(kiln *k, job *j, kiln_node node, uint8_t *type)
     for (uint32_t i = 0; i < FUSE_NAMES; i++) {
         bool is_mask = i < FUSE_OPERANDS && row->signature[i] == 'B';
         uint8_t own = j->types[of[i]];
-        if (!of[i] || is_mask || own == KILN_VOID || own == *type)
+        if (!of[i] || is_mask || own == KILN_VOID || own == *type || is_free(j, of[i]))
             continue;
         if (*type != KILN_VOID)
             return op_refuse(k, j->call, "node %u, %s, is over %s and %s: cast one of them", node,
@@ -96,10 +111,13 @@ static kiln_status type_of_op(kiln *k, job *j, kiln_node node, uint8_t *type)
     }
     if (*type == KILN_VOID && is_derivative) // that of the gradient it is multiplied with
         return KILN_OK;
+    for (uint32_t i = 0; i < FUSE_NAMES && *type == KILN_VOID; i++) // numbers alone
+        *type = j->types[of[i]];
     if (*type == KILN_VOID)
         *type = KILN_F32;
     for (uint32_t i = 0; i < FUSE_NAMES; i++)
-        set_type(j, of[i], *type);
+        use_as(j, of[i], *type);
+    j->over[node] = *type;
     if (!(set_of(*type) & (is_derivative ? (uint32_t)FUSE_FLOATS : row->types)))
         return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
                          "%s: node %u, %s, is over %s, which it lacks", j->call, node, row->name,
@@ -126,14 +144,15 @@ static kiln_status find_types(kiln *k, job *j)
         case FUSE_CONSTANT: break;
         case FUSE_CAST:
             j->types[node] = (uint8_t)op_number_type(type);
-            set_type(j, j->e->nodes[node - 1].of[0], j->types[node]);
+            use_as(j, j->e->nodes[node - 1].of[0],
+                   type == KILN_BOOL ? (uint8_t)KILN_F32 : j->types[node]);
             break;
         case FUSE_OP:
         case FUSE_DERIVATIVE: status = type_of_op(k, j, node, &j->types[node]); break;
         }
     }
     for (uint32_t n = 0; n < j->outputs; n++) // a constant alone
-        set_type(j, j->d->out[n].node, (uint8_t)op_number_type(kiln_view_type(j->d->out[n].view)));
+        use_as(j, j->d->out[n].node, (uint8_t)op_number_type(kiln_view_type(j->d->out[n].view)));
     return status;
 }
 
@@ -316,31 +335,40 @@ static void write_constant(op_words *w, kiln_type type, double value)
     }
 }
 
-// The row's text with nodes in place of a, b, c, p, q, and literals of the node's type.
-static void write_row(op_words *w, const char *row, const uint16_t *of, kiln_type type)
+// The type of an op's operands and literals: not that of the mask that it may give.
+static kiln_type literal_type(const job *j, kiln_node node)
 {
+    uint8_t over = j->over[node];
+    return (kiln_type)(over != KILN_VOID ? over : j->types[node]);
+}
+
+// `of` as an operand of that type.
+static void write_operand(op_words *w, const job *j, kiln_node of, kiln_type type)
+{
+    if (!is_free(j, of) || j->types[of] == type)
+        op_word_more(w, "v%u", of);
+    else if (j->e->nodes[of - 1].kind == FUSE_CONSTANT)
+        write_constant(w, type, j->e->nodes[of - 1].value);
+    else
+        op_word_more(w, "v%u_%s", of, kiln_type_name(type));
+}
+
+// The row's text with nodes in place of a, b, c, p, q, and literals of the node's type.
+static void write_row(op_words *w, const job *j, const char *row, kiln_node node)
+{
+    const uint16_t *of = j->e->nodes[node - 1].of;
+    kiln_type type = literal_type(j, node);
     while (*row) {
         size_t len;
         uint32_t name = fuse_name(row, &len);
         if (name < FUSE_NAMES)
-            op_word_more(w, "v%u", of[name]);
+            write_operand(w, j, of[name], type);
         else if (len == 1 && *row == 'R')
             op_word_more(w, "(%s)", kiln_type_name(type));
         else
             op_word_more(w, "%.*s", (int)(len ? len : 1), row);
         row += len ? len : 1;
     }
-}
-
-// The type of an op's literals: that of its operands, not of the mask that it may give.
-static kiln_type literal_type(const job *j, kiln_node node)
-{
-    const uint16_t *of = j->e->nodes[node - 1].of;
-    uint32_t what = j->e->nodes[node - 1].what;
-    bool is_op = j->e->nodes[node - 1].kind == FUSE_OP;
-    const char *signature = fuse_rows[is_op ? what : what / FUSE_OPERANDS].signature;
-    return is_op && strchr(signature, '_')[1] == 'B' ? (kiln_type)j->types[of[0]]
-                                                     : (kiln_type)j->types[node];
 }
 
 static void write_node(op_words *w, const job *j, kiln_node node)
@@ -358,16 +386,15 @@ static void write_node(op_words *w, const job *j, kiln_node node)
     case FUSE_INPUT: op_word_more(w, "in%u", what); break;
     case FUSE_CONSTANT: write_constant(w, type, j->e->nodes[node - 1].value); break;
     case FUSE_CAST:
-        if (cast == KILN_BOOL)
-            op_word_more(w, "v%u != 0", of[0]);
-        else
-            op_word_more(w, "pack_get(%s, pack_put(%s, (%s)v%u))", kiln_type_name(cast),
-                         kiln_type_name(cast), kiln_type_name(type), of[0]);
+        if (cast != KILN_BOOL)
+            op_word_more(w, "pack_get(%s, pack_put(%s, (%s)", kiln_type_name(cast),
+                         kiln_type_name(cast), kiln_type_name(type));
+        write_operand(w, j, of[0], cast == KILN_BOOL ? KILN_F32 : type);
+        op_word_more(w, cast == KILN_BOOL ? " != 0" : "))");
         break;
-    case FUSE_OP: write_row(w, fuse_rows[what].value, of, literal_type(j, node)); break;
+    case FUSE_OP: write_row(w, j, fuse_rows[what].value, node); break;
     case FUSE_DERIVATIVE:
-        write_row(w, fuse_rows[what / FUSE_OPERANDS].derivatives[what % FUSE_OPERANDS], of,
-                  literal_type(j, node));
+        write_row(w, j, fuse_rows[what / FUSE_OPERANDS].derivatives[what % FUSE_OPERANDS], node);
         break;
     }
     op_word_more(w, "); ");
@@ -379,14 +406,18 @@ static void write_output(op_words *w, const job *j, uint32_t n, bool is_reduced)
     const kiln_fuse_output *o = &j->d->out[n];
     uint32_t v = j->inputs + n;
     kiln_type type = kiln_view_type(j->views[v]);
-    bool is_bool = type == KILN_BOOL;
-    if ((o->reduction != KILN_FUSE_NO_REDUCTION) != is_reduced)
+    kiln_fuse_reduction reduction = o->reduction;
+    bool is_bool = kiln_view_type(o->view) == KILN_BOOL; // of the result, not of a part
+    if ((reduction != KILN_FUSE_NO_REDUCTION) != is_reduced)
         return;
+    if (is_bool && reduction != KILN_FUSE_MIN) // a sum or a mean of masks is not 0: one of them
+        reduction = KILN_FUSE_MAX;
+    else if (j->splits > 1 && reduction == KILN_FUSE_MEAN)
+        reduction = KILN_FUSE_SUM;
     if (is_reduced)
-        op_word_more(
-            w, "SUM(out%u, %u, %s, %s, %s, ", n, v, kiln_type_name(type),
-            kiln_type_name(is_bool ? KILN_U32 : (kiln_type)j->types[o->node]),
-            how[j->splits > 1 && o->reduction == KILN_FUSE_MEAN ? KILN_FUSE_SUM : o->reduction]);
+        op_word_more(w, "SUM(out%u, %u, %s, %s, %s, ", n, v, kiln_type_name(type),
+                     kiln_type_name(is_bool ? KILN_U32 : (kiln_type)j->types[o->node]),
+                     how[reduction]);
     else
         op_word_more(w, "RESULT(out%u, %u, %s, %s, ", n, v, kiln_type_name(type), inner_of(j, v));
     op_word_more(w, is_bool ? "(u32)(v%u != 0)) " : "v%u) ", o->node);
@@ -428,8 +459,13 @@ static void write_words(const op_request *r, op_words *w)
     }
     op_word(w, "PARAMETERS", "%s", "");
     for (kiln_node node = 1; node <= j->e->count; node++)
-        if (j->is_used[node] && j->e->nodes[node - 1].kind == FUSE_PARAMETER)
+        if (j->is_used[node] && j->e->nodes[node - 1].kind == FUSE_PARAMETER) {
             op_word_more(w, ", %s v%u", kiln_type_name((kiln_type)j->types[node]), node);
+            for (uint32_t more = j->more[node]; more; more &= more - 1) {
+                const char *type = kiln_type_name((kiln_type)__builtin_ctz(more));
+                op_word_more(w, ", %s v%u_%s", type, node, type);
+            }
+        }
     op_word(w, "NODES", "%s", "");
     for (kiln_node node = 1; node <= j->e->count; node++)
         if (j->is_used[node])
@@ -479,7 +515,9 @@ static void set_hash(const job *j, op_request *r)
     for (uint32_t v = 0; v < j->inputs + j->outputs; v++) {
         const kiln_fuse_output *o = v < j->inputs ? NULL : &j->d->out[v - j->inputs];
         mix(hash, (uint64_t)kiln_view_type(j->views[v]) << 8 | (uint64_t)j->packs.inner[v]);
-        mix(hash, o ? (uint64_t)o->node << 8 | (uint64_t)o->reduction : 0);
+        mix(hash, o ? (uint64_t)kiln_view_type(o->view) << 24 | (uint64_t)o->node << 8 |
+                          (uint64_t)o->reduction
+                    : 0);
     }
     mix(hash, j->splits > 1);
     op_set(r, HASH0, hash[0] >> 32);
@@ -503,8 +541,8 @@ static void limit_width(const job *j, op_nest *nest, uint32_t widest)
 static kiln_status launch(kiln *k, const job *j, const op_request *r, const kiln_arg *first,
                           size_t first_count, uint64_t blocks, uint32_t splits)
 {
-    enum { OWN = 5 };
-    kiln_arg args[NEST_VIEWS + OWN + KILN_FUSE_PARAMETERS];
+    enum { OWN = 5, NUMBER_TYPES = 6 };
+    kiln_arg args[NEST_VIEWS + OWN + KILN_FUSE_PARAMETERS * NUMBER_TYPES];
     size_t count = 0;
     for (uint32_t v = 0; v < j->inputs; v++)
         args[count++] = kiln_arg_view(j->views[v]);
@@ -515,9 +553,12 @@ static kiln_status launch(kiln *k, const job *j, const op_request *r, const kiln
     for (size_t n = 0; n < first_count; n++)
         args[count++] = first[n];
     for (kiln_node node = 1; node <= j->e->count; node++)
-        if (j->is_used[node] && j->e->nodes[node - 1].kind == FUSE_PARAMETER)
-            args[count++] = op_number_argument((kiln_type)j->types[node],
-                                               j->d->parameters[j->e->nodes[node - 1].what]);
+        if (j->is_used[node] && j->e->nodes[node - 1].kind == FUSE_PARAMETER) {
+            double value = j->d->parameters[j->e->nodes[node - 1].what];
+            args[count++] = op_number_argument((kiln_type)j->types[node], value);
+            for (uint32_t more = j->more[node]; more; more &= more - 1)
+                args[count++] = op_number_argument((kiln_type)__builtin_ctz(more), value);
+        }
     return op_launch(k, &(op_launch_desc){.request = r,
                                           .blocks = blocks,
                                           .parts = splits,

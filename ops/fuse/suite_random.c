@@ -373,6 +373,86 @@ static int test_types(kiln *k)
     return failed;
 }
 
+// A constant and a parameter have the type of each op that uses them, also where the types differ.
+static int test_numbers_of_two_types(kiln *k)
+{
+    static const int32_t whole[3] = {0, 2, 5};
+    static const float x[3] = {0.5f, 1.5f, 8};
+    static const float wanted[3] = {0.5f, 2.5f, 8};
+    float got[2][3] = {{0}};
+    kiln_buffer *buffers[3] = {NULL};
+    kiln_expr e = {0};
+    kiln_node i = kiln_expr_input(&e, 0), f = kiln_expr_input(&e, 1);
+    kiln_node number = kiln_expr_parameter(&e, 0), two = kiln_expr_constant(&e, 2);
+    kiln_node y = kiln_expr_op(&e, KILN_EW_EQUAL, number, i, 0); // 2.5 is 2 there
+    y = kiln_expr_op(&e, KILN_EW_WHERE, y, number, f);
+    kiln_node z = kiln_expr_cast(&e, KILN_F32, kiln_expr_op(&e, KILN_EW_MUL, i, two, 0));
+    z = kiln_expr_op(&e, KILN_EW_MULTIPLY_ADD, f, two, z);
+    kiln_status status = kiln_buffer_new(k, KILN_I32, 3, &buffers[0]);
+    for (int n = 1; n < 3 && !status; n++)
+        status = kiln_buffer_new(k, KILN_F32, n == 1 ? 3 : 6, &buffers[n]);
+    status = status ? status : kiln_write(buffers[0], 0, whole, 3);
+    status = status ? status : kiln_write(buffers[1], 0, x, 3);
+    kiln_view out = kiln_view_all(buffers[2]);
+    kiln_fuse_desc d = {.expression = &e,
+                        .in = {kiln_view_all(buffers[0]), kiln_view_all(buffers[1])},
+                        .out = {{y, kiln_view_slice(out, 0, 0, 3, 1), KILN_FUSE_NO_REDUCTION},
+                                {z, kiln_view_slice(out, 0, 3, 6, 1), KILN_FUSE_NO_REDUCTION}},
+                        .parameters = {2.5}};
+    status = status ? status : kiln_fuse(k, &d);
+    status = status ? status : kiln_read(buffers[2], 0, got, 6);
+    int failed = status || memcmp(got[0], wanted, sizeof wanted);
+    for (int n = 0; n < 3; n++)
+        failed += (double)got[1][n] != 2 * (double)x[n] + 2 * whole[n];
+    if (failed)
+        printf("fuse: numbers of two types give %g %g %g and %g %g %g: %s\n", (double)got[0][0],
+               (double)got[0][1], (double)got[0][2], (double)got[1][0], (double)got[1][1],
+               (double)got[1][2], status ? kiln_last_error(k)->text : "");
+    for (int n = 0; n < 3; n++)
+        kiln_buffer_free(buffers[n]);
+    return failed;
+}
+
+// What a bool takes a reduction of are masks, whether one block has all of it or many share it.
+static int test_masks(kiln *k)
+{
+    enum { MANY = 1 << 17 };
+    static const kiln_fuse_reduction how[] = {KILN_FUSE_SUM, KILN_FUSE_MEAN, KILN_FUSE_MAX,
+                                              KILN_FUSE_MIN};
+    int failed = 0;
+    kiln_expr e = {0};
+    kiln_buffer *x = NULL, *flags = NULL;
+    kiln_node node = kiln_expr_input(&e, 0);
+    float *values = calloc(MANY, sizeof *values);
+    kiln_status status = values ? kiln_buffer_new(k, KILN_F32, MANY, &x) : KILN_E_NO_MEMORY;
+    status = status ? status : kiln_buffer_new(k, KILN_BOOL, 4, &flags);
+    for (int n = 0; n < 6 && !status; n++) {
+        uint64_t size = n % 2 ? MANY : 100;
+        uint8_t got[4] = {0};
+        for (size_t i = 0; i < size; i++) // none is set; some are, their sum is 0; all are
+            values[i] = n < 2 ? 0 : n < 4 ? (float)(i < 4) - 2 * (float)(i < 2) : -2;
+        kiln_fuse_desc d = {.expression = &e, .axes = 1};
+        d.in[0] = kiln_view_slice(kiln_view_all(x), 0, 0, (int64_t)size, 1);
+        for (uint32_t i = 0; i < 4; i++)
+            d.out[i] = (kiln_fuse_output){
+                node, kiln_view_slice(kiln_view_all(flags), 0, i, i + 1, 1), how[i]};
+        status = kiln_write(x, 0, values, size);
+        status = status ? status : kiln_fuse(k, &d);
+        status = status ? status : kiln_read(flags, 0, got, 4);
+        bool is_right = got[0] == (n > 1) && got[1] == got[0] && got[2] == got[0];
+        if (status || !is_right || got[3] != (n > 3)) {
+            printf("fuse: masks of %llu numbers: sum %d, mean %d, max %d, min %d: %s\n",
+                   (unsigned long long)size, got[0], got[1], got[2], got[3],
+                   status ? kiln_last_error(k)->text : "");
+            failed++;
+        }
+    }
+    kiln_buffer_free(x);
+    kiln_buffer_free(flags);
+    free(values);
+    return failed + (status != KILN_OK);
+}
+
 // A constant and a parameter of an integer type are the nearest of its numbers.
 static int test_wholes(kiln *k)
 {
@@ -507,7 +587,8 @@ int suite_fuse_more(kiln *k, int *passed)
     free(t);
     int others = failed ? 1
                         : test_cache(k, inputs, out) + test_workspace(k) + test_types(k) +
-                              test_wholes(k) + test_unused_input(k) + test_refusals(k, inputs, out);
+                              test_wholes(k) + test_unused_input(k) + test_numbers_of_two_types(k) +
+                              test_masks(k) + test_refusals(k, inputs, out);
     *passed += !others;
     for (uint32_t n = 0; n < INPUTS; n++)
         kiln_buffer_free(buffers[n]);
