@@ -475,6 +475,13 @@ def fused_functions(device):
     for shape in ((5, 4, 6), (0, 4, 6), (1, 4, 1)):  # an array that no result needs still has a part in the shape
         got = kiln.fuse(lambda x, y: x.reduce("sum", axis=(0, 1)))(x, numpy.ones(shape, "f4"), **one)
         assert numpy.allclose(got, numpy.broadcast_to(x, (shape[0], 4, 6)).sum((0, 1)), atol=1e-4), shape
+    i = numpy.array([0, 1, 2], "i4")  # a number beside arrays of several types has each of them
+    chosen = kiln.fuse(lambda i, x, p: (ops.where(i == 0, 0.0, x * p), ops.where(i != 2, i * p, 0), ops.clamp(i, alpha=0, beta=1).to("f32") + ops.clamp(x, alpha=0, beta=1)))
+    picked, doubled, both = chosen(i, numpy.float32([0.5, 1.5, -2]), 2, **one)
+    assert picked.tolist() == [0, 3, -4] and doubled.tolist() == [0, 2, 0] and both.tolist() == [0.5, 2, 1]
+    assert (kiln.fuse(lambda x: x // 0.5)(x, **one) == x // 0.5).all()
+    flag = numpy.empty(1, bool)
+    assert kiln.fuse(lambda x: x.reduce("mean"))(x, out=flag.reshape(()), **one) and flag[0]
     half = kiln.fuse(lambda x: x.to("f16").to("f32") * 1.0)(x, **one)
     assert (half == x.astype("f2").astype("f4")).all()
     raises(kiln.TypeMismatch, ["shifted", "argument 1", "str"], shifted, x, "b", 1.0)
@@ -483,6 +490,8 @@ def fused_functions(device):
     raises(kiln.TypeMismatch, ["fuse", "result 0", "float"], kiln.fuse(lambda x: 1.0), x)
     raises(kiln.TypeMismatch, ["fuse", "add", "'b'", "ndarray"], kiln.fuse(lambda x: ops.add(x, b)), x)
     raises(kiln.ArgumentError, ["where"], kiln.fuse(lambda x: x if x > 0 else -x), x)
+    raises(kiln.ArgumentError, ["where"], kiln.fuse(lambda x: x if x == 0 else -x), x)
+    raises(kiln.TypeMismatch, ["equal: 'b'", "NoneType"], kiln.fuse(lambda x: x == None), x)  # noqa: E711
     raises(kiln.ArgumentError, ["median", "mean"], kiln.fuse(lambda x: x.reduce("median")), x)
     raises(kiln.ArgumentError, ["same axes"], kiln.fuse(lambda x: (x.reduce("sum", 0), x.reduce("sum", 1))), x)
     raises(kiln.ArgumentError, ["fuse", "add"], kiln.fuse(lambda x, y: x + y), x, x.astype("f8"))

@@ -86,8 +86,8 @@ class Node:
         return "<kiln.fuse node %d%s>" % (self.number, " " + NAME[self.kind] if self.kind is not None else "")
 
 
-_OPERATORS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "remainder"}
-_COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_OPERATORS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "pow": "pow", "mod": "remainder"}
+_COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
 
 
 def _operator(name: str, is_swapped: bool) -> Any:
@@ -103,6 +103,7 @@ for _python, _name in _OPERATORS.items():
 for _python, _name in _COMPARISONS.items():
     if _name in _abi.ENUMS["kiln_elementwise"]:
         setattr(Node, "__%s__" % _python, _operator(_name, False))
+setattr(Node, "__hash__", object.__hash__)  # which a class with == loses
 setattr(Node, "__neg__", lambda self: apply("neg", (self,)))
 setattr(Node, "__abs__", lambda self: apply("abs", (self,)))
 
