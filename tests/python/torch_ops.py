@@ -272,6 +272,30 @@ def transforms_of_functions():
 
 
 @test
+def gradients_far_out_and_at_corners():
+    """Narrow floats have fewer steps for tanh: what is multiplied with large operands must not be missing from 1."""
+    f = torch.nn.functional
+    ends = torch.tensor([-60000, -100, -20, -9, -5.7, -3, -1, 0, 1, 3, 5.7, 5.8, 7, 9, 20, 88, 1000, 60000], dtype=torch.float64)
+    for dtype, tolerance in ((torch.float16, 2e-3), (torch.bfloat16, 1e-2), (torch.float32, 2e-6)):
+        for ours, theirs in ((kt.mish, f.mish), (kt.tanh, torch.tanh), (kt.gelu, f.gelu), (kt.silu, f.silu), (kt.softplus, f.softplus), (kt.tanhshrink, f.tanhshrink)):
+            x, y = ends.to(dtype).requires_grad_(), ends.to(dtype).double().requires_grad_()
+            ours(x).sum().backward()
+            theirs(y).sum().backward()
+            error = (x.grad.double() - y.grad).abs() / (y.grad.abs() + 1e-4)
+            assert (error < tolerance).all(), (ours, dtype, error)
+    for ours, theirs, points in (
+        (kt.atan2, torch.atan2, ([0.0, 0.0, 1.0], [0.0, 1.0, 0.0])), (kt.xlogy, torch.xlogy, ([0.0, 0.0, 2.0], [0.5, 2.0, 3.0])),
+    ):  # fmt: skip
+        mine, other = ([torch.tensor(p, requires_grad=True) for p in points] for _ in range(2))
+        ours(*mine).sum().backward()
+        theirs(*other).sum().backward()
+        assert all(torch.allclose(m.grad, o.grad) for m, o in zip(mine, other)), (ours, mine, other)
+    zero = [torch.zeros(1, requires_grad=True) for _ in range(2)]
+    kt.xlogy(*zero).sum().backward()
+    assert zero[0].grad.item() == 0 == zero[1].grad.item()
+
+
+@test
 def whole_numbers_are_exact_or_refused():
     whole, odd = torch.tensor([0, 2**62]), 2**53 + 1
     assert kt.clamp(whole, alpha=0, beta=float("inf")).tolist() == [0, 2**62] and kt.clamp(whole, 2**54, 2**60).tolist() == [2**54, 2**60]
