@@ -143,7 +143,9 @@ static kiln_status find_types(kiln *k, job *j)
         case FUSE_PARAMETER:
         case FUSE_CONSTANT: break;
         case FUSE_CAST:
-            j->types[node] = (uint8_t)op_number_type(type);
+        case FUSE_LIKE:
+            j->types[node] = type == KILN_VOID ? j->types[j->e->nodes[node - 1].of[1]]
+                                               : (uint8_t)op_number_type(type);
             use_as(j, j->e->nodes[node - 1].of[0],
                    type == KILN_BOOL ? (uint8_t)KILN_F32 : j->types[node]);
             break;
@@ -385,6 +387,7 @@ static void write_node(op_words *w, const job *j, kiln_node node)
     case FUSE_PARAMETER: break;
     case FUSE_INPUT: op_word_more(w, "in%u", what); break;
     case FUSE_CONSTANT: write_constant(w, type, j->e->nodes[node - 1].value); break;
+    case FUSE_LIKE: write_operand(w, j, of[0], type); break;
     case FUSE_CAST:
         if (cast != KILN_BOOL)
             op_word_more(w, "pack_get(%s, pack_put(%s, (%s)", kiln_type_name(cast),

@@ -161,6 +161,10 @@ static kiln_node through(kiln_expr *e, kiln_node node, uint32_t i, kiln_node gra
         return gradient;
     if (!strcmp(expression, "R(-1)"))
         return kiln_expr_op(e, KILN_EW_NEG, gradient, 0, 0);
+    size_t len;
+    uint32_t name = fuse_name(expression, &len);
+    if (!expression[len] && (name == FUSE_ALPHA || name == FUSE_BETA)) // in any type
+        return kiln_expr_op(e, KILN_EW_MUL, gradient, e->nodes[at].of[name], 0);
     fuse_node n = {.kind = FUSE_DERIVATIVE, .what = op * FUSE_OPERANDS + i};
     for (uint32_t j = 0; j < FUSE_NAMES; j++)
         n.of[j] = uses(expression, j) ? e->nodes[at].of[j] : 0;
@@ -203,9 +207,11 @@ void kiln_expr_gradient(kiln_expr *e, uint32_t outputs, const kiln_node *of, con
                 refuse(e, "a gradient of a gradient: there are no second derivatives");
                 return;
             }
-            bool is_passed_on = kind == FUSE_CAST && is_float(e->nodes[node - 1].type);
+            bool is_passed_on =
+                kind == FUSE_CAST ? is_float(e->nodes[node - 1].type) : kind == FUSE_LIKE && i == 0;
+            fuse_node like = {.kind = FUSE_LIKE, .of = {g[node], a}};
             kiln_node part = !a || !is_on_way[a] ? 0
-                             : is_passed_on      ? g[node]
+                             : is_passed_on      ? add(e, like)
                              : kind == FUSE_OP   ? through(e, node, i, g[node])
                                                  : 0;
             g[a] = part ? sum(e, g[a], part) : g[a];

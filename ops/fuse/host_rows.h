@@ -12,9 +12,10 @@ typedef enum fuse_kind { // the first: not a node
     FUSE_CAST,
     FUSE_OP,
     FUSE_DERIVATIVE, // of an op by one of its operands: what is op * FUSE_OPERANDS + operand
+    FUSE_LIKE,       // a in the type of b: a gradient on its way back through a cast
 } fuse_kind;
 
-enum { FUSE_OPERANDS = 3, FUSE_NAMES = 5 }; // a, b, c; and alpha, beta
+enum { FUSE_OPERANDS = 3, FUSE_ALPHA = 3, FUSE_BETA = 4, FUSE_NAMES = 5 };  // a, b, c, alpha, beta
 enum { FUSE_FLOATS = 1, FUSE_SIGNED = 3, FUSE_NUMBERS = 7, FUSE_ALL = 15 }; // sets of types
 
 typedef struct fuse_row {

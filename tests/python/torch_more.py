@@ -8,6 +8,7 @@ from torch_checks import check, gradients, same, tensor
 
 import kiln
 import kiln.torch as kt
+from kiln import ops
 
 warnings.filterwarnings("ignore")  # gradcheck warns about every input that is no double
 torch.manual_seed(3)
@@ -231,6 +232,8 @@ def fused_functions():
     compiled = torch.compile(lambda x, g: swiglu(x, g).sum(), fullgraph=True, backend="aot_eager")
     same(compiled, lambda x, g: (F.silu(g) * x).sum(), x, g)
     most = kt.fuse(lambda x: x.reduce("max", 0), "most")
+    wide = kt.fuse(lambda x, d: (x.to("f64") * 2.0, ops.scale(x * x, alpha=3.0, beta=1.0), ops.scale(d, alpha=3.0, beta=1.0)))  # a gradient of two types
+    same(lambda x, d: sum(y.double() for y in wide(x, d)), lambda x, d: x.double() * 2 + (x * x * 3 + 1).double() + d * 3 + 1, x, g.double())
     raises(kiln.ArgumentError, ["most", "'max'", "mean"], lambda: most(x.clone().requires_grad_()).sum().backward())
     raises(kiln.ArgumentError, ["swiglu", "[3, 4]", "[3]"], swiglu, x, g[:3])
     raises(kiln.ArgumentError, ["fuse", "'rest'", "fixed number"], kt.fuse, lambda *rest: rest[0])
