@@ -67,25 +67,18 @@ static uint32_t set_of(uint32_t number)
                                                       : 4;
 }
 
-// A number of no type: each of its users has it as one of theirs.
-static bool is_free(const job *j, kiln_node node)
-{
-    uint8_t kind = j->e->nodes[node - 1].kind;
-    return kind == FUSE_CONSTANT || kind == FUSE_PARAMETER;
-}
-
 // Gives a type to what had none, and to what a derivative without one is made of; one more to what
 // is free.
 static void use_as(job *j, kiln_node node, uint8_t type)
 {
     if (!node)
         return;
-    if (j->types[node] != KILN_VOID) {
-        if (j->types[node] != type && is_free(j, node))
-            j->more[node] |= (uint32_t)1 << type;
+    if (j->types[node] == KILN_VOID)
+        j->types[node] = type;
+    else if (j->types[node] != type && fuse_is_free(j->e, node))
+        j->more[node] |= (uint32_t)1 << type;
+    else
         return;
-    }
-    j->types[node] = type;
     for (uint32_t i = 0; i < FUSE_NAMES; i++)
         use_as(j, j->e->nodes[node - 1].of[i], type);
 }
@@ -99,9 +92,9 @@ static kiln_status type_of_op(kiln *k, job *j, kiln_node node, uint8_t *type)
     const fuse_row *row = &fuse_rows[is_derivative ? what / FUSE_OPERANDS : what];
     *type = KILN_VOID;
     for (uint32_t i = 0; i < FUSE_NAMES; i++) {
-        bool is_mask = i < FUSE_OPERANDS && row->signature[i] == 'B';
         uint8_t own = j->types[of[i]];
-        if (!of[i] || is_mask || own == KILN_VOID || own == *type || is_free(j, of[i]))
+        if (!of[i] || fuse_is_mask(&j->e->nodes[node - 1], i) || own == KILN_VOID || own == *type ||
+            fuse_is_free(j->e, of[i]))
             continue;
         if (*type != KILN_VOID)
             return op_refuse(k, j->call, "node %u, %s, is over %s and %s: cast one of them", node,
@@ -344,22 +337,31 @@ static kiln_type literal_type(const job *j, kiln_node node)
     return (kiln_type)(over != KILN_VOID ? over : j->types[node]);
 }
 
+static void write_row(op_words *w, const job *j, kiln_node node, kiln_type type);
+
 // `of` as an operand of that type.
 static void write_operand(op_words *w, const job *j, kiln_node of, kiln_type type)
 {
-    if (!is_free(j, of) || j->types[of] == type)
+    if (!fuse_is_free(j->e, of) || j->types[of] == type)
         op_word_more(w, "v%u", of);
     else if (j->e->nodes[of - 1].kind == FUSE_CONSTANT)
         write_constant(w, type, j->e->nodes[of - 1].value);
-    else
+    else if (j->e->nodes[of - 1].kind == FUSE_PARAMETER)
         op_word_more(w, "v%u_%s", of, kiln_type_name(type));
+    else {
+        op_word_more(w, "(%s)(", kiln_type_name(type));
+        write_row(w, j, of, type);
+        op_word_more(w, ")");
+    }
 }
 
-// The row's text with nodes in place of a, b, c, p, q, and literals of the node's type.
-static void write_row(op_words *w, const job *j, const char *row, kiln_node node)
+// The row's text with nodes in place of a, b, c, p, q, and literals of that type.
+static void write_row(op_words *w, const job *j, kiln_node node, kiln_type type)
 {
-    const uint16_t *of = j->e->nodes[node - 1].of;
-    kiln_type type = literal_type(j, node);
+    const uint16_t *of = j->e->nodes[node - 1].of, what = j->e->nodes[node - 1].what;
+    const char *row = j->e->nodes[node - 1].kind == FUSE_OP
+                          ? fuse_rows[what].value
+                          : fuse_rows[what / FUSE_OPERANDS].derivatives[what % FUSE_OPERANDS];
     while (*row) {
         size_t len;
         uint32_t name = fuse_name(row, &len);
@@ -395,10 +397,8 @@ static void write_node(op_words *w, const job *j, kiln_node node)
         write_operand(w, j, of[0], cast == KILN_BOOL ? KILN_F32 : type);
         op_word_more(w, cast == KILN_BOOL ? " != 0" : "))");
         break;
-    case FUSE_OP: write_row(w, j, fuse_rows[what].value, node); break;
-    case FUSE_DERIVATIVE:
-        write_row(w, j, fuse_rows[what / FUSE_OPERANDS].derivatives[what % FUSE_OPERANDS], node);
-        break;
+    case FUSE_OP:
+    case FUSE_DERIVATIVE: write_row(w, j, node, literal_type(j, node)); break;
     }
     op_word_more(w, "); ");
 }

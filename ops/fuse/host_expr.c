@@ -36,6 +36,23 @@ static bool uses(const char *expression, uint32_t name)
     return false;
 }
 
+bool fuse_is_mask(const kiln_expr_node *n, uint32_t i)
+{
+    uint32_t row = n->kind == FUSE_DERIVATIVE ? n->what / FUSE_OPERANDS : n->what;
+    return i < FUSE_OPERANDS && fuse_rows[row].signature[i] == 'B';
+}
+
+bool fuse_is_free(const kiln_expr *e, kiln_node node)
+{
+    const kiln_expr_node *n = &e->nodes[node - 1];
+    if (n->kind != FUSE_DERIVATIVE)
+        return n->kind == FUSE_CONSTANT || n->kind == FUSE_PARAMETER;
+    for (uint32_t i = 0; i < FUSE_NAMES; i++)
+        if (n->of[i] && !fuse_is_mask(n, i) && !fuse_is_free(e, n->of[i]))
+            return false;
+    return true;
+}
+
 static kiln_node PRINTF_LIKE(2, 3) refuse(kiln_expr *e, const char *format, ...)
 {
     va_list args;
@@ -161,10 +178,6 @@ static kiln_node through(kiln_expr *e, kiln_node node, uint32_t i, kiln_node gra
         return gradient;
     if (!strcmp(expression, "R(-1)"))
         return kiln_expr_op(e, KILN_EW_NEG, gradient, 0, 0);
-    size_t len;
-    uint32_t name = fuse_name(expression, &len);
-    if (!expression[len] && (name == FUSE_ALPHA || name == FUSE_BETA)) // in any type
-        return kiln_expr_op(e, KILN_EW_MUL, gradient, e->nodes[at].of[name], 0);
     fuse_node n = {.kind = FUSE_DERIVATIVE, .what = op * FUSE_OPERANDS + i};
     for (uint32_t j = 0; j < FUSE_NAMES; j++)
         n.of[j] = uses(expression, j) ? e->nodes[at].of[j] : 0;

@@ -234,6 +234,9 @@ def fused_functions():
     most = kt.fuse(lambda x: x.reduce("max", 0), "most")
     wide = kt.fuse(lambda x, d: (x.to("f64") * 2.0, ops.scale(x * x, alpha=3.0, beta=1.0), ops.scale(d, alpha=3.0, beta=1.0)))  # a gradient of two types
     same(lambda x, d: sum(y.double() for y in wide(x, d)), lambda x, d: x.double() * 2 + (x * x * 3 + 1).double() + d * 3 + 1, x, g.double())
+    picked = kt.fuse(lambda x, d: (ops.where(x > 0, x * 0.5, x / 3.0), ops.where(x > 0, d * 0.5, d / 3.0)))
+    factor = torch.where(x > 0, 0.5, 1 / 3).double()
+    same(lambda x, d: sum(y.double() for y in picked(x, d)), lambda x, d: (x.double() + d) * factor, x, g.double())
     raises(kiln.ArgumentError, ["most", "'max'", "mean"], lambda: most(x.clone().requires_grad_()).sum().backward())
     raises(kiln.ArgumentError, ["swiglu", "[3, 4]", "[3]"], swiglu, x, g[:3])
     raises(kiln.ArgumentError, ["fuse", "'rest'", "fixed number"], kt.fuse, lambda *rest: rest[0])
