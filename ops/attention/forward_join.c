@@ -10,7 +10,7 @@
 KERNEL_OVERLAPS
 
 tune(CAUSAL, 0, 1);
-tune(BN, 128, 64, 80, 96); // keys of a block of forward_sm90.c
+tune(BN, 128, 64, 80, 96, 112, 144, 160, 176, 192); // keys of a block of forward_sm90.c
 
 typedef struct shape {
     u32 rows, queries, keys, heads, parts;
