@@ -53,7 +53,7 @@ OP_SRC     := $(sort $(filter-out $(OP_SUITES),$(wildcard ops/*.c)) $(foreach d,
 OP_KERNELS := $(filter-out $(OP_SRC) $(OP_SUITES) $(OP_TESTS) $(wildcard ops/*/host_*.h ops/*/suite*.h ops/*/test*.h),$(sort $(wildcard ops/*/*.c ops/*/*.h)))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(OP_SRC:%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o) $(OP_SUITES:%.c=$(O)/%.o) # kiln bench runs the cases of the suites
-$(O)/cli/bench_op.o $(O)/cli/tune_op.o: BASE_FLAGS += -I.
+$(O)/cli/bench_op.o $(O)/cli/tune_matmul.o $(O)/cli/tune_attention.o: BASE_FLAGS += -I.
 
 .PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install uninstall clean help format check-format bless deps man test-bare FORCE
 all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln $(BUILD)/pkgconfig/kiln.pc $(BUILD)/man/man1

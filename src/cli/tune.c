@@ -111,11 +111,11 @@ int cli_tune(int argc, char **argv)
                : about == OPT_import ? import_from(args.given[OPT_import])
                                      : list();
     bool is_file = first && (file_exists(first) || strpbrk(first, "./") || !strcmp(first, "-"));
-    if (first && !strcmp(first, "matmul"))
+    if (first && tune_is_op(first))
         return tune_op(argc, argv);
     if (is_file) {
-        if (args.given[OPT_tune_type] || args.given[OPT_layout])
-            return cli_usage("tune", "--type and --layout are for ops, not for a file");
+        if (args.given[OPT_tune_type] || args.given[OPT_layout] || args.given[OPT_tune_causal])
+            return cli_usage("tune", "--type, --layout and --causal are for ops, not for a file");
         return tune_kernel(argc, argv);
     }
     if (!first)

@@ -56,5 +56,6 @@ int tune_finish(tune_session *s);
 
 int tune_kernel(int argc, char **argv); // tune_kernel.c
 int tune_op(int argc, char **argv);     // tune_op.c
+bool tune_is_op(const char *name);
 
 #endif

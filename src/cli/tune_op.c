@@ -1,198 +1,190 @@
-// kiln tune matmul MxNxK: the tiles that the library's kernel has for a product, forced one after
-// the other. All share the sum of an element among as many blocks as the model's choice does, so
-// every one must give the same bits. What is found takes the place of the model's choice for
-// products of exactly that size. Start at tune_op.
+// kiln tune OP SHAPE: the command line of the ops that can be tuned, and what they share: random
+// operands, one run of a candidate, the comparison. Start at tune_op.
+#include "cli/tune_op.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bench.h"
-#include "cli/tune.h"
-#include "kiln/ops.h"
-#include "ops/matmul/host_matmul.h"
-
-typedef struct product {
-    kiln_type type, out;
-    bool is_tf32;
-    uint64_t m, n, k;
-    kiln_buffer *buffers[3];
-    kiln_matmul_desc desc;
-    matmul_list list;
-    tune_session s;
-    unsigned char *right, *got; // the model's result, a candidate's
-} product;
-
-// --- data
-static kiln_status new_operand(product *p, int index, kiln_type type, uint64_t count)
+// --- what ops share
+kiln_status tune_new_operand(kiln *k, kiln_type type, uint64_t count, bool is_random,
+                             kiln_buffer **out)
 {
-    kiln_status status = kiln_buffer_new(p->s.k, type, count, &p->buffers[index]);
+    kiln_status status = kiln_buffer_new(k, type, count, out);
     size_t bytes = count * kiln_type_size(type);
-    uint8_t *data = status || index == 2 ? NULL : malloc(bytes + 1);
+    if (status || !is_random)
+        return status;
+    uint8_t *data = malloc(bytes + 1);
     if (!data)
-        return status ? status : index == 2 ? KILN_OK : KILN_E_NO_MEMORY;
+        return KILN_E_NO_MEMORY;
     bench_fill_random(type, data, bytes);
-    status = kiln_write(p->buffers[index], 0, data, count);
+    status = kiln_write(*out, 0, data, count);
     free(data);
     return status;
 }
 
-// A layout "nt" means that b is stored as [n, k].
-static kiln_status prepare(product *p, const char *layout)
+bool tune_list(tune_session *s, size_t count)
 {
-    bool a_is_t = layout[0] == 't', b_is_t = layout[1] == 't';
-    kiln_status status = new_operand(p, 0, p->type, p->m * p->k);
-    if (!status)
-        status = new_operand(p, 1, p->type, p->k * p->n);
-    if (!status)
-        status = new_operand(p, 2, p->out, p->m * p->n);
-    if (status)
-        return status;
-    kiln_view a = a_is_t ? kiln_view_transpose(KILN_VIEW(p->buffers[0], p->k, p->m))
-                         : KILN_VIEW(p->buffers[0], p->m, p->k);
-    kiln_view b = b_is_t ? kiln_view_transpose(KILN_VIEW(p->buffers[1], p->n, p->k))
-                         : KILN_VIEW(p->buffers[1], p->k, p->n);
-    p->desc = (kiln_matmul_desc){
-        .a = a, .b = b, .out = KILN_VIEW(p->buffers[2], p->m, p->n), .is_tf32 = p->is_tf32};
-    size_t bytes = p->m * p->n * kiln_type_size(p->out);
-    p->right = malloc(bytes + 1);
-    p->got = malloc(bytes + 1);
-    return p->right && p->got ? matmul_list_tiles(p->s.k, &p->desc, &p->list) : KILN_E_NO_MEMORY;
+    s->count = count;
+    s->all = calloc(count + 1, sizeof *s->all);
+    return s->all != NULL;
 }
 
-// --- candidates
-static kiln_status reset(void *user)
+tune_state tune_run_once(tune_session *s, tune_candidate *c, kiln_buffer *result, void *got,
+                         uint64_t count, size_t bytes)
 {
-    (void)user; // a product reads nothing that it writes
-    return KILN_OK;
-}
-
-static kiln_status launch(void *user)
-{
-    product *p = user;
-    return kiln_matmul(p->s.k, &p->desc);
-}
-
-static tune_state begin(void *user, size_t index)
-{
-    product *p = user;
-    const matmul_choice *choice = &p->list.all[index];
-    tune_candidate *c = &p->s.all[index];
-    p->desc.tile_m = index ? choice->m : 0;
-    p->desc.tile_n = index ? choice->n : 0;
-    p->desc.sm90 = index ? choice->sm90 : (kiln_matmul_sm90){.group = 0};
-    size_t count = p->m * p->n, bytes = count * kiln_type_size(p->out);
-    unsigned char *got = index ? p->got : p->right;
     memset(got, 0xff, bytes); // NaN: a candidate that writes nothing is seen
     kiln_status status = tune_is_interrupted() ? KILN_E_CANCELLED : KILN_OK;
     if (!status)
-        status = kiln_write(p->buffers[2], 0, got, count);
+        status = kiln_write(result, 0, got, count);
     if (!status)
-        status = launch(p);
+        status = s->launch(s->user);
     if (!status)
-        status = kiln_sync(p->s.k);
+        status = kiln_sync(s->k);
     if (!status)
-        status = kiln_read(p->buffers[2], 0, got, count);
-    if (status) {
-        snprintf(c->why, sizeof c->why, "%.190s", kiln_last_error(p->s.k)->text);
-        return TUNE_FAILED;
-    }
-    if (!memcmp(got, p->right, bytes))
+        status = kiln_read(result, 0, got, count);
+    if (!status)
         return TUNE_TIMED;
-    snprintf(c->why, sizeof c->why, "its results are not those of the model's choice");
-    return TUNE_WRONG;
+    snprintf(c->why, sizeof c->why, "%.190s", kiln_last_error(s->k)->text);
+    return TUNE_FAILED;
 }
 
-static int tune(product *p)
+static kiln_status reset(void *user)
+{
+    (void)user; // an op reads nothing that it writes
+    return KILN_OK;
+}
+
+int tune_compare(tune_session *s, const char *program)
 {
     char device[TUNED_FIELD];
-    p->s.count = p->list.count;
-    p->s.all = calloc(p->s.count + 1, sizeof *p->s.all);
-    if (!p->s.all || tuned_device(p->s.k, device, &p->s.driver))
+    if (tuned_device(s->k, device, &s->driver))
         return EXIT_WORLD;
-    // The model may have details that no description can ask for: its own choice is not forced.
-    snprintf(p->s.all[0].choice, sizeof p->s.all[0].choice, "model=1");
-    for (size_t n = 1; n < p->s.count; n++)
-        matmul_write_choice(&p->list.all[n], p->s.all[n].choice);
-    memcpy(p->s.shape, p->list.shape, sizeof p->list.shape);
-    p->s.device = device;
-    p->s.program = p->s.title = p->list.program;
-    p->s.user = p;
-    p->s.begin = begin;
-    p->s.reset = reset;
-    p->s.launch = launch;
-    tune_catch_interrupt(p->s.k);
-    bool is_timed = tune_all(&p->s);
+    s->device = device;
+    s->program = s->title = program;
+    s->reset = reset;
+    tune_catch_interrupt(s->k);
+    bool is_timed = tune_all(s);
     tune_catch_interrupt(NULL);
     if (is_timed)
-        return tune_finish(&p->s);
+        return tune_finish(s);
     if (!tune_is_interrupted())
-        fprintf(stderr, "kiln tune: the model's choice cannot be timed: %s\n", p->s.all[0].why);
+        fprintf(stderr, "kiln tune: the model's choice cannot be timed: %s\n", s->all[0].why);
     return tune_is_interrupted() ? EXIT_INTERRUPT : EXIT_KERNEL;
 }
 
 // --- the command line
-static bool read_sizes(product *p, const char *word)
+enum { HAS_LAYOUT = 1, HAS_CAUSAL = 2 };
+static const struct op {
+    const char *name;
+    int (*tune)(tune_request *r);
+    size_t counts[2]; // of the numbers of a shape
+    unsigned options;
+    const char *shape;
+} ops[] = {
+    {"matmul", tune_matmul, {3, 3}, HAS_LAYOUT, "4096x4096x1024: rows, columns, length of the sum"},
+    {"attention",
+     tune_attention,
+     {4, 6},
+     HAS_CAUSAL,
+     "4x16x2048x128: batch, heads, length, head dimension; or 4x16x2x1x8192x128: with heads of "
+     "keys, "
+     "queries and keys"},
+};
+
+static const struct op *op_named(const char *name)
 {
-    uint64_t *const sizes[] = {&p->m, &p->n, &p->k};
-    for (size_t n = 0; n < COUNT(sizes); n++) {
+    for (size_t n = 0; n < COUNT(ops); n++)
+        if (!strcmp(ops[n].name, name))
+            return &ops[n];
+    return NULL;
+}
+
+bool tune_is_op(const char *name)
+{
+    return op_named(name) != NULL;
+}
+
+// "4096x4096x1024"
+static bool read_sizes(tune_request *r, const struct op *op, const char *word)
+{
+    for (r->size_count = 0; r->size_count < TUNE_SIZES;) {
         char *end;
         long long value = strtoll(word, &end, 10);
         if (end == word || value < 1 || value > 1 << 20)
             return false;
-        *sizes[n] = (uint64_t)value;
-        word = *end ? end + 1 : end;
-        if (*end != (n + 1 < COUNT(sizes) ? 'x' : 0))
+        r->sizes[r->size_count++] = (uint64_t)value;
+        if (!*end)
+            return r->size_count == op->counts[0] || r->size_count == op->counts[1];
+        if (*end != 'x')
             return false;
+        word = end + 1;
     }
-    return true;
+    return false;
+}
+
+static int read_options(tune_request *r, cli_args *args, const char **device, const struct op **out)
+{
+    const char *type = "bf16", *what = NULL, *sizes = NULL;
+    bool has_layout = false;
+    for (int option; (option = cli_next(args)) != CLI_END;) {
+        int64_t number;
+        switch (option) {
+        case OPT_device: *device = args->value; break;
+        case OPT_json: r->s.is_json = true; break;
+        case OPT_tune_type: type = args->value; break;
+        case OPT_layout:
+            r->layout = args->value;
+            has_layout = true;
+            break;
+        case OPT_tune_causal: r->is_causal = true; break;
+        case OPT_repeat:
+            if (!cli_number(args->value, &number) || number < 1 || number > 1000)
+                return cli_usage("tune", "--repeat is 1 to 1000");
+            r->s.repeat = (int)number;
+            break;
+        case CLI_WORD:
+            if (sizes)
+                return cli_usage("tune", "'%s' is one word too many", args->value);
+            *(what ? &sizes : &what) = args->value;
+            break;
+        case CLI_BAD: return EXIT_USAGE;
+        default:
+            return cli_no_effect("tune", option, args->given[option], "%s has no such thing",
+                                 what ? what : "an op");
+        }
+    }
+    const struct op *op = what ? op_named(what) : NULL;
+    if (!op)
+        return cli_usage("tune", "there is no op '%s' that can be tuned, and no such file", what);
+    if (has_layout && !(op->options & HAS_LAYOUT))
+        return cli_no_effect("tune", OPT_layout, r->layout, "%s has no such thing", what);
+    if (r->is_causal && !(op->options & HAS_CAUSAL))
+        return cli_no_effect("tune", OPT_tune_causal, NULL, "%s has no such thing", what);
+    if (!sizes || !read_sizes(r, op, sizes))
+        return cli_usage("tune", "%s takes a shape such as %s", what, op->shape);
+    bool is_type = bench_read_type(type, &r->type, &r->out, &r->is_tf32);
+    if (!is_type || (op->tune == tune_attention && r->type != KILN_BF16 && r->type != KILN_F16))
+        return cli_usage("tune", "%s has no type '%s'", what, type);
+    *out = op;
+    return EXIT_FINE;
 }
 
 int tune_op(int argc, char **argv)
 {
-    product p = {.m = 0};
-    const char *device = NULL, *type = "bf16", *layout = "nt", *what = NULL, *sizes = NULL;
+    tune_request r = {.layout = "nt"};
+    const char *device = NULL;
     setenv("KILN_CPU", "wait", 0);  // no interpreted launches among those that are timed
     setenv("KILN_TUNED", "off", 1); // the model's choice is what is compared with
     cli_args args = CLI_ARGS("tune", argc, argv);
-    for (int option; (option = cli_next(&args)) != CLI_END;) {
-        int64_t number;
-        switch (option) {
-        case OPT_device: device = args.value; break;
-        case OPT_json: p.s.is_json = true; break;
-        case OPT_tune_type: type = args.value; break;
-        case OPT_layout: layout = args.value; break;
-        case OPT_repeat:
-            if (!cli_number(args.value, &number) || number < 1 || number > 1000)
-                return cli_usage("tune", "--repeat is 1 to 1000");
-            p.s.repeat = (int)number;
-            break;
-        case CLI_WORD:
-            if (sizes)
-                return cli_usage("tune", "'%s' is one word too many", args.value);
-            *(what ? &sizes : &what) = args.value;
-            break;
-        case CLI_BAD: return EXIT_USAGE;
-        default:
-            return cli_no_effect("tune", option, args.given[option], "%s has no such thing",
-                                 what ? what : "an op");
-        }
-    }
-    if (!sizes || !read_sizes(&p, sizes))
-        return cli_usage("tune",
-                         "%s takes a shape such as 4096x4096x1024: rows, columns, length of "
-                         "the sum",
-                         what);
-    if (!bench_read_type(type, &p.type, &p.out, &p.is_tf32))
-        return cli_usage("tune", "%s has no type '%s'", what, type);
-    kiln_status status = kiln_open(device, &p.s.k);
+    const struct op *op = NULL;
+    int code = read_options(&r, &args, &device, &op);
+    if (code)
+        return code;
+    kiln_status status = kiln_open(device, &r.s.k);
     if (status)
         return cli_fail(NULL, status);
-    status = prepare(&p, layout);
-    int code = status ? cli_fail(p.s.k, status) : tune(&p);
-    for (size_t n = 0; n < COUNT(p.buffers); n++)
-        kiln_buffer_free(p.buffers[n]);
-    free(p.right);
-    free(p.got);
-    free(p.s.all);
-    kiln_close(p.s.k);
+    code = op->tune(&r);
+    free(r.s.all);
+    kiln_close(r.s.k);
     return code;
 }
