@@ -204,6 +204,36 @@ static bool is_wanted(const watcher *w, const ir_inst *i)
            (w->d->watch & INTERP_WATCH_NAN && can_make_nan(i));
 }
 
+static bool is_same_place(const ir_func *f, const ir_inst *a, const ir_inst *b)
+{
+    ir_ref at = ir_operand(f, a, 0), other = ir_operand(f, b, 0);
+    const ir_inst *from = ir_at(f, ir_def_of(f, at)), *of = ir_at(f, ir_def_of(f, other));
+    bool is_variable = from->op == IR_SHARED && of->op == IR_SHARED && from->aux == of->aux;
+    return a->imm == b->imm && (at == other || is_variable);
+}
+
+// What a compare and swap of the same place expects first, `u64 old = *p; do … cas(p, old, …)`, may
+// be out of date: the swap finds out. It counts as volatile.
+static void forgive_guesses(watcher *w)
+{
+    const ir_func *f = w->f;
+    for (ir_inst_id id = 1; id < f->insts.len; id++) {
+        const ir_inst *i = ir_at(f, id);
+        if (i->op != IR_CAS)
+            continue;
+        ir_ref expected = ir_operand(f, i, 1);
+        const ir_value *v = ir_is_const(expected) ? NULL : &f->values.at[expected];
+        if (v && v->def == IR_DEF_REGION_ARG) { // the round of a loop
+            const ir_inst *loop = ir_at(f, ir_region_at(f, v->owner)->owner);
+            expected = loop->op == IR_LOOP ? ir_operand(f, loop, v->index) : 0;
+        }
+        ir_inst_id from = ir_def_of(f, expected);
+        const ir_inst *load = from ? ir_at(f, from) : NULL;
+        if (load && load->op == IR_LOAD && w->d->watched[from] && is_same_place(f, load, i))
+            w->d->watched[from] = (uint8_t)(((w->d->watched[from] - 1) | WATCH_VOLATILE) + 1);
+    }
+}
+
 // A wgmma whose last operand is false ignores its accumulator, which need not be set then.
 static void leave_accumulators(watcher *w)
 {
@@ -251,5 +281,6 @@ void decode_watch(decoder *d)
     }
     d->p->granule = granule;
     mark_copies(&w, is_copy);
+    forgive_guesses(&w);
     leave_accumulators(&w);
 }

@@ -291,7 +291,8 @@ static bool report_race(access *a, const mark *m, uint64_t block, bool is_write,
               is_statement ? note_of_statement(is_write != a->writes)
                            : note_of_race(kind, thread, at.thread));
     if (is_atomic)
-        diag_note(f->d, "an atomic access is only safe when all others are atomic, too");
+        diag_note(f->d, "an atomic access is only safe when all others are atomic, too: %s",
+                  is_write && a->writes ? "atomic_store() stores so" : "atomic_load() reads so");
     finding_array(f, t.name ? t.name : "", index);
     return finding_goes_on(k);
 }
