@@ -175,5 +175,6 @@ void lower_signature(lower *l, ir_func *func, const type *t);
 uint32_t lower_shared(lower *l, ast_decl *d);
 uint32_t lower_string(lower *l, str bytes); // index into module->strings
 ir_type lower_leaf_type(const type *t);     // of all scalars in t when they agree, else IR_VOID
+uint32_t lower_row_size(const type *t);     // of an element, where t is an array of records; else 0
 
 #endif

@@ -153,6 +153,7 @@ uint32_t lower_const_data(lower *l, ast_decl *d)
                     .size = lower_size(d->type),
                     .align = d->align > d->type->align ? d->align : d->type->align,
                     .elem = (uint8_t)lower_leaf_type(d->type),
+                    .row = lower_row_size(d->type),
                     .at = d->at};
     uint8_t *bytes = arena_alloc(l->f->in, data.size ? data.size : 1);
     if (d->init)

@@ -25,6 +25,15 @@ ir_type lower_leaf_type(const type *t)
     return all;
 }
 
+uint32_t lower_row_size(const type *t)
+{
+    bool is_array = t->kind == TY_ARRAY;
+    while (t->kind == TY_ARRAY)
+        t = t->base;
+    uint64_t size = is_array && type_is_record(t) ? lower_size(t) : 0;
+    return size <= UINT32_MAX ? (uint32_t)size : 0;
+}
+
 static bool has_unsigned_leaf(const type *t)
 {
     while (t->kind == TY_ARRAY || type_is_record(t)) {
@@ -69,6 +78,7 @@ uint32_t lower_shared(lower *l, ast_decl *d)
                         .size = is_dynamic ? 0 : lower_size(d->type),
                         .align = d->align > d->type->align ? d->align : d->type->align,
                         .elem = (uint8_t)lower_leaf_type(d->type),
+                        .row = lower_row_size(d->type),
                         .is_dynamic = is_dynamic,
                         .at = d->at};
     vec_push(l->f->in, &l->module->shared, shared);

@@ -36,6 +36,7 @@ ir_ref lower_local(lower *l, const char *name, const type *t, uint32_t align, sp
                      .size = size ? size : 1,
                      .align = align > align_of(t) ? align : align_of(t),
                      .elem = (uint8_t)lower_leaf_type(t),
+                     .row = lower_row_size(t),
                      .at = at};
     vec_push(l->f->in, &f->locals, slot);
     ir_inst_id before =

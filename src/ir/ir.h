@@ -148,6 +148,7 @@ typedef struct ir_local {
     uint64_t size;
     uint32_t align;
     uint8_t elem; // ir_type of its scalars when they are all one type, else IR_VOID
+    uint32_t row; // bytes of an element that is a record, for messages; 0: elements are scalars
     span at;
 } ir_local;
 
@@ -187,6 +188,7 @@ typedef struct ir_shared {
     uint64_t size; // 0 and is_dynamic: the launch's dynamic shared memory
     uint32_t align;
     uint8_t elem; // ir_type or IR_VOID
+    uint32_t row;
     bool is_dynamic;
     const ir_func *used_by; // the only kernel that uses it, or NULL: unknown
     span at;
@@ -198,6 +200,7 @@ typedef struct ir_data {
     uint64_t size;
     uint32_t align;
     uint8_t elem;
+    uint32_t row;
     span at;
 } ir_data;
 
@@ -244,6 +247,11 @@ extern const ir_type_row ir_type_rows[IR_TYPE_COUNT];
 static inline uint32_t ir_type_size(ir_type t) // bytes in memory; i1 is 1
 {
     return t < IR_TYPE_COUNT ? ir_type_rows[t].size : 0;
+}
+// The bytes that messages count an array in, or 0: any.
+static inline uint32_t ir_row_size(uint8_t elem, uint32_t row)
+{
+    return row ? row : ir_type_size((ir_type)elem);
 }
 static inline bool ir_is_ptr(ir_type t)
 {

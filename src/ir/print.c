@@ -429,13 +429,15 @@ static void put_triple(text *out, const char *word, const uint32_t v[3])
 }
 
 static void put_array(text *out, const char *word, const char *name, uint32_t index, uint64_t size,
-                      uint32_t align, uint8_t elem)
+                      uint32_t align, uint8_t elem, uint32_t row)
 {
     text_printf(out, "%s ", word);
     put_slot(out, name, index);
     text_printf(out, " size(%llu) align(%u)", (unsigned long long)size, align);
     if (elem)
         text_printf(out, " elem(%s)", ir_type_name((ir_type)elem));
+    if (row)
+        text_printf(out, " row(%u)", row);
 }
 
 void ir_print_func(const ir_func *f, text *out)
@@ -483,7 +485,7 @@ void ir_print_func(const ir_func *f, text *out)
     for (uint32_t i = 0; i < f->locals.len; i++) {
         const ir_local *l = &f->locals.at[i];
         text_puts(out, "    ");
-        put_array(out, "local", l->name, i, l->size, l->align, l->elem);
+        put_array(out, "local", l->name, i, l->size, l->align, l->elem, l->row);
         text_putc(out, '\n');
     }
     print_region(&p, f->body);
@@ -492,7 +494,7 @@ void ir_print_func(const ir_func *f, text *out)
 
 static void print_data(const ir_data *d, uint32_t index, text *out)
 {
-    put_array(out, "data", d->name, index, d->size, d->align, d->elem);
+    put_array(out, "data", d->name, index, d->size, d->align, d->elem, d->row);
     text_puts(out, " {");
     for (uint64_t i = 0; i < d->size; i++)
         text_printf(out, "%s%02x", i % 32 ? " " : "\n    ", d->bytes[i]);
@@ -508,7 +510,7 @@ void ir_print_module(const ir_module *m, text *out)
     }
     for (uint32_t i = 0; i < m->shared.len; i++) {
         const ir_shared *s = &m->shared.at[i];
-        put_array(out, "shared", s->name, i, s->size, s->align, s->elem);
+        put_array(out, "shared", s->name, i, s->size, s->align, s->elem, s->row);
         if (s->is_dynamic)
             text_puts(out, " dynamic");
         if (s->used_by)

@@ -557,9 +557,10 @@ typedef struct array_head {
     uint64_t size;
     uint32_t align;
     uint8_t elem;
+    uint32_t row;
 } array_head;
 
-// $name.INDEX size(N) align(N) [elem(TYPE)]; the index must be the next one.
+// $name.INDEX size(N) align(N) [elem(TYPE)] [row(N)]; the index must be the next one.
 static array_head read_array(reader *r, uint32_t index)
 {
     scanner *s = &r->s;
@@ -581,6 +582,8 @@ static array_head read_array(reader *r, uint32_t index)
         h.elem = (uint8_t)read_type(r);
         scan_expect(s, ')');
     }
+    if (scan_accept_word(s, "row"))
+        h.row = (uint32_t)scan_bracketed(s, 1, UINT32_MAX);
     return h;
 }
 
@@ -629,8 +632,10 @@ static void read_func(reader *r, bool is_kernel)
     scan_expect(s, '{');
     while (scan_accept_word(s, "local")) {
         array_head h = read_array(r, f->locals.len);
-        vec_push(r->m->in, &f->locals,
-                 (ir_local){.name = h.name, .size = h.size, .align = h.align, .elem = h.elem});
+        vec_push(
+            r->m->in, &f->locals,
+            (ir_local){
+                .name = h.name, .size = h.size, .align = h.align, .elem = h.elem, .row = h.row});
     }
     read_region(r, f->body);
     scan_expect(s, '}');
@@ -640,7 +645,8 @@ static void read_shared(reader *r)
 {
     scanner *s = &r->s;
     array_head h = read_array(r, r->m->shared.len);
-    ir_shared made = {.name = h.name, .size = h.size, .align = h.align, .elem = h.elem};
+    ir_shared made = {
+        .name = h.name, .size = h.size, .align = h.align, .elem = h.elem, .row = h.row};
     made.is_dynamic = scan_accept_word(s, "dynamic");
     if (scan_accept_word(s, "used_by")) {
         scan_expect(s, '(');
@@ -678,10 +684,13 @@ static void read_data(reader *r)
     if (bytes.len != h.size)
         scan_fail(s, at, "%u bytes are given, but the size is %llu", bytes.len,
                   (unsigned long long)h.size);
-    vec_push(
-        r->m->in, &r->m->data,
-        (ir_data){
-            .name = h.name, .bytes = bytes.at, .size = h.size, .align = h.align, .elem = h.elem});
+    vec_push(r->m->in, &r->m->data,
+             (ir_data){.name = h.name,
+                       .bytes = bytes.at,
+                       .size = h.size,
+                       .align = h.align,
+                       .elem = h.elem,
+                       .row = h.row});
 }
 
 static void settle_pending(reader *r)

@@ -117,9 +117,9 @@ typedef struct array {
     uint32_t elem; // bytes
 } array;
 
-static uint32_t elem_size(uint8_t elem)
+static uint32_t elem_size(uint8_t elem, uint32_t row)
 {
-    return elem ? ir_type_size((ir_type)elem) : 1;
+    return elem || row ? ir_row_size(elem, row) : 1;
 }
 
 static array array_of(guard *g, ir_cursor *c, base b)
@@ -134,12 +134,12 @@ static array array_of(guard *g, ir_cursor *c, base b)
     }
     if (b.kind == ALIAS_LOCAL)
         return (array){f->locals.at[b.index].name, f->locals.at[b.index].size, 0,
-                       elem_size(f->locals.at[b.index].elem)};
+                       elem_size(f->locals.at[b.index].elem, f->locals.at[b.index].row)};
     if (b.kind == ALIAS_CONSTANT)
         return (array){m->data.at[b.index].name, m->data.at[b.index].size, 0,
-                       elem_size(m->data.at[b.index].elem)};
+                       elem_size(m->data.at[b.index].elem, m->data.at[b.index].row)};
     const ir_shared *s = &m->shared.at[b.index];
-    array a = {s->name, s->size, 0, elem_size(s->elem)};
+    array a = {s->name, s->size, 0, elem_size(s->elem, s->row)};
     if (s->is_dynamic) {
         static const uint8_t i32 = IR_I32;
         ir_inst_id id = ir_add(c, IR_DYNSHARED, IR_I32, NULL, 0, &i32, 1);

@@ -228,18 +228,18 @@ static uint32_t array_segment(decoder *d, const ir_inst *i)
     if (i->op == IR_LOCAL) {
         const ir_local *l = &d->f->locals.at[i->aux];
         array = decode_segment(d, SEGMENT_LOCAL, l->name, d->locals.at[i->aux], l->size,
-                               ir_type_size((ir_type)l->elem));
+                               ir_row_size(l->elem, l->row));
     } else if (i->op == IR_SHARED) {
         const ir_shared *s = &m->shared.at[i->aux];
         array = decode_segment(d, s->is_dynamic ? SEGMENT_DYNAMIC : SEGMENT_SHARED, s->name,
                                s->is_dynamic ? 0 : d->shared.at[i->aux], s->size,
-                               ir_type_size((ir_type)s->elem));
+                               ir_row_size(s->elem, s->row));
         d->p->has_dynamic_shared |= s->is_dynamic;
     } else {
         const ir_data *c = &m->data.at[i->aux];
         uint64_t before = d->p->const_size, at = ir_round_up(before, c->align > 16 ? c->align : 16);
         array =
-            decode_segment(d, SEGMENT_CONST, c->name, at, c->size, ir_type_size((ir_type)c->elem));
+            decode_segment(d, SEGMENT_CONST, c->name, at, c->size, ir_row_size(c->elem, c->row));
         d->p->const_size = at + c->size;
         d->p->const_bytes = arena_grow(d->a, d->p->const_bytes, before, d->p->const_size);
         if (c->size)
