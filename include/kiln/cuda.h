@@ -175,6 +175,8 @@ typedef f16x2 __half2;
 typedef f16x2 half2;
 typedef bf16 __nv_bfloat16;
 typedef bf16x2 __nv_bfloat162;
+typedef bf16 nv_bfloat16;
+typedef bf16x2 nv_bfloat162;
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
@@ -252,7 +254,10 @@ typedef unsigned int uint;
 #define __any(condition)               ((i32)warp_any((condition) != 0))
 #define __all(condition)               ((i32)warp_all((condition) != 0))
 #define __activemask()                 warp_active()
-#define __match_any_sync(mask, value)  (warp_match(value) & (u32)(mask))
+// Floats match by their bits.
+#define KILN_CUDA_WORD(value)                                                                      \
+    _Generic((value), f32 : bits_f32((f32)(value)), f64 : bits_f64((f64)(value)), default : (value))
+#define __match_any_sync(mask, value) (warp_match(KILN_CUDA_WORD(value)) & (u32)(mask))
 #define __match_all_sync(mask, value, all)                                                         \
     kiln_cuda_match_all(mask, __match_any_sync(mask, value), all)
 static inline u32 kiln_cuda_match_all(u32 mask, u32 same, i32 *all)
@@ -390,6 +395,11 @@ static inline u32 kiln_cuda_usad(u32 a, u32 b, u32 sum)
              : dot4_u8((u32)(a), (u32)(b), (u32)(c)), default                                      \
              : dot4_i8((u32)(a), (u32)(b), (i32)(c)))
 #define __funnelshift_l(low, high, count) funnel_left((u32)(high), (u32)(low), (u32)(count))
+// Counts of 32 and more shift everything out.
+static inline u32 kiln_cuda_funnel_left_most(u32 low, u32 high, u32 count)
+{
+    return count < 32 ? funnel_left(high, low, count) : low;
+}
 static inline i32 kiln_cuda_ffs(u32 x)
 {
     return x ? (i32)trailing_zeros(x) + 1 : 0;
@@ -404,9 +414,22 @@ static inline u32 kiln_cuda_funnel_right(u32 low, u32 high, u32 count)
 }
 #define __ffs(x)   kiln_cuda_ffs((u32)(x))
 #define __ffsll(x) kiln_cuda_ffsll((u64)(x))
+static inline u32 kiln_cuda_funnel_right_most(u32 low, u32 high, u32 count)
+{
+    return count < 32 ? kiln_cuda_funnel_right(low, high, count) : high;
+}
+#define __funnelshift_lc(low, high, count)                                                         \
+    kiln_cuda_funnel_left_most((u32)(low), (u32)(high), (u32)(count))
+#define __funnelshift_rc(low, high, count)                                                         \
+    kiln_cuda_funnel_right_most((u32)(low), (u32)(high), (u32)(count))
 #define __funnelshift_r(low, high, count)                                                          \
     kiln_cuda_funnel_right((u32)(low), (u32)(high), (u32)(count))
 
+#define __rhadd(a, b)  ((i32)(((i64)(a) + (i64)(b) + 1) >> 1))
+#define __uhadd(a, b)  ((u32)(((u64)(u32)(a) + (u64)(u32)(b)) >> 1))
+#define __urhadd(a, b) ((u32)(((u64)(u32)(a) + (u64)(u32)(b) + 1) >> 1))
+
+// --- numbers as bits
 #define __float_as_int(x)       ((i32)bits_f32(x))
 #define __float_as_uint(x)      bits_f32(x)
 #define __int_as_float(x)       f32_from_bits((u32)(x))
@@ -424,6 +447,33 @@ static inline void kiln_cuda_fast_sincosf(f32 x, f32 *sine, f32 *cosine)
 {
     *sine = fast_sin(x);
     *cosine = fast_cos(x);
+}
+// Sine and cosine of pi times x: the remainder of 2 is exact, and so is the quarter it lies in.
+static inline f64 kiln_cuda_sinpi(f64 x)
+{
+    f64 turn = x - 2.0 * rint(x * 0.5), size = fabs(turn), fold = size > 0.5 ? 1.0 - size : size;
+    f64 value = fold > 0.25 ? cos((0.5 - fold) * 3.141592653589793) : sin(fold * 3.141592653589793);
+    return turn == 0.0 ? copysign(0.0, x) : copysign(value, turn);
+}
+static inline f64 kiln_cuda_cospi(f64 x)
+{
+    f64 size = fabs(x - 2.0 * rint(x * 0.5)), fold = fabs(0.5 - size);
+    f64 value = fold > 0.25 ? cos((0.5 - fold) * 3.141592653589793) : sin(fold * 3.141592653589793);
+    return size > 0.5 ? -value : value;
+}
+static inline void kiln_cuda_sincospif(f32 x, f32 *sine, f32 *cosine)
+{
+    *sine = (f32)kiln_cuda_sinpi((f64)x);
+    *cosine = (f32)kiln_cuda_cospi((f64)x);
+}
+static inline void kiln_cuda_sincospi(f64 x, f64 *sine, f64 *cosine)
+{
+    *sine = kiln_cuda_sinpi(x);
+    *cosine = kiln_cuda_cospi(x);
+}
+static inline f64 kiln_cuda_norm(f64 a, f64 b, f64 c, f64 d)
+{
+    return sqrt(a * a + b * b + c * c + d * d);
 }
 static inline f32 kiln_cuda_fast_tanf(f32 x)
 {
@@ -499,6 +549,22 @@ static inline void kiln_cuda_sincos(f64 x, f64 *sine, f64 *cosine)
 #define sincosf(x, s, c)            kiln_cuda_sincosf(x, s, c)
 #define sincos(x, s, c)             kiln_cuda_sincos(x, s, c)
 #define __sincosf(x, s, c)          kiln_cuda_fast_sincosf(x, s, c)
+#define sinpif(x)                   ((f32)kiln_cuda_sinpi((f64)(x)))
+#define cospif(x)                   ((f32)kiln_cuda_cospi((f64)(x)))
+#define sinpi(x)                    kiln_cuda_sinpi((f64)(x))
+#define cospi(x)                    kiln_cuda_cospi((f64)(x))
+#define sincospif(x, s, c)          kiln_cuda_sincospif(x, s, c)
+#define sincospi(x, s, c)           kiln_cuda_sincospi(x, s, c)
+#define norm3df(a, b, c)            ((f32)kiln_cuda_norm((f64)(a), (f64)(b), (f64)(c), 0.0))
+#define norm4df(a, b, c, d)         ((f32)kiln_cuda_norm((f64)(a), (f64)(b), (f64)(c), (f64)(d)))
+#define rnorm3df(a, b, c)           ((f32)(1.0 / kiln_cuda_norm((f64)(a), (f64)(b), (f64)(c), 0.0)))
+#define rnorm4df(a, b, c, d)        ((f32)(1.0 / kiln_cuda_norm((f64)(a), (f64)(b), (f64)(c), (f64)(d))))
+#define rhypotf(a, b)               ((f32)(1.0 / kiln_cuda_norm((f64)(a), (f64)(b), 0.0, 0.0)))
+#define rcbrtf(x)                   ((f32)(1.0 / cbrt((f64)(x))))
+#define rcbrt(x)                    (1.0 / cbrt((f64)(x)))
+#define normcdff(x)                 ((f32)(0.5 * erfc((f64)(x) * -0.7071067811865476)))
+#define normcdf(x)                  (0.5 * erfc((f64)(x) * -0.7071067811865476))
+#define fdividef(a, b)              ((f32)(a) / (f32)(b))
 #define __expf(x)                   fast_exp(x)
 #define __logf(x)                   fast_log(x)
 #define __log2f(x)                  fast_log2(x)
@@ -513,133 +579,8 @@ static inline void kiln_cuda_sincos(f64 x, f64 *sine, f64 *cosine)
 #define CUDART_NAN_F                NAN
 #define CUDART_PI_F                 3.141592654f
 
-// --- narrow floats
-static inline f16x2 kiln_cuda_half2(f16 low, f16 high)
-{
-    return (f16x2){low, high};
-}
-static inline bf16x2 kiln_cuda_bfloat162(bf16 low, bf16 high)
-{
-    return (bf16x2){low, high};
-}
-static inline f32x2 kiln_cuda_half22float2(f16x2 h)
-{
-    return (f32x2){f32(h.x), f32(h.y)};
-}
-static inline f32x2 kiln_cuda_bfloat1622float2(bf16x2 h)
-{
-    return (f32x2){f32(h.x), f32(h.y)};
-}
-static inline f16x2 kiln_cuda_float22half2(f32x2 v)
-{
-    return to_f16x2(v.x, v.y);
-}
-static inline bf16x2 kiln_cuda_float22bfloat162(f32x2 v)
-{
-    return to_bf16x2(v.x, v.y);
-}
-static inline f16 kiln_cuda_hfma(f16 a, f16 b, f16 c)
-{
-    return fma2(kiln_cuda_half2(a, a), kiln_cuda_half2(b, b), kiln_cuda_half2(c, c)).x;
-}
-static inline bf16 kiln_cuda_bfma(bf16 a, bf16 b, bf16 c)
-{
-    return fma2(kiln_cuda_bfloat162(a, a), kiln_cuda_bfloat162(b, b), kiln_cuda_bfloat162(c, c)).x;
-}
-static inline f16x2 kiln_cuda_both_f16(f32 x)
-{
-    return to_f16x2(x, x);
-}
-static inline bf16x2 kiln_cuda_both_bf16(f32 x)
-{
-    return to_bf16x2(x, x);
-}
-// Different, and neither is a NaN.
-static inline bool kiln_cuda_apart(f32 a, f32 b)
-{
-    return a < b || a > b;
-}
-#define __float2half(x)             to_f16(x)
-#define __float2half_rn(x)          to_f16(x)
-#define __half2float(x)             f32(x)
-#define __floats2half2_rn(a, b)     to_f16x2(a, b)
-#define __float22half2_rn(v)        kiln_cuda_float22half2(v)
-#define __half22float2(h)           kiln_cuda_half22float2(h)
-#define __float2bfloat16(x)         to_bf16(x)
-#define __float2bfloat16_rn(x)      to_bf16(x)
-#define __bfloat162float(x)         f32(x)
-#define __floats2bfloat162_rn(a, b) to_bf16x2(a, b)
-#define __float22bfloat162_rn(v)    kiln_cuda_float22bfloat162(v)
-#define __bfloat1622float2(h)       kiln_cuda_bfloat1622float2(h)
-#define __half2half2(x)             kiln_cuda_both_f16(f32(x))
-#define __float2half2_rn(x)         kiln_cuda_both_f16(x)
-#define __bfloat162bfloat162(x)     kiln_cuda_both_bf16(f32(x))
-#define __float2bfloat162_rn(x)     kiln_cuda_both_bf16(x)
-#define __halves2half2(a, b)        kiln_cuda_half2(a, b)
-#define make_half2(a, b)            kiln_cuda_half2(a, b)
-#define __halves2bfloat162(a, b)    kiln_cuda_bfloat162(a, b)
-#define make_bfloat162(a, b)        kiln_cuda_bfloat162(a, b)
-#define __low2float(h)              f32((h).x)
-#define __high2float(h)             f32((h).y)
-#define __low2half(h)               ((h).x)
-#define __high2half(h)              ((h).y)
-#define __low2bfloat16(h)           ((h).x)
-#define __high2bfloat16(h)          ((h).y)
-#define __lows2half2(a, b)          kiln_cuda_half2((a).x, (b).x)
-#define __highs2half2(a, b)         kiln_cuda_half2((a).y, (b).y)
-#define __int2half_rn(x)            to_f16((f32)(i32)(x))
-#define __uint2half_rn(x)           to_f16((f32)(u32)(x))
-#define __half2int_rn(x)            ((i32)rintf(f32(x)))
-#define __half2int_rz(x)            ((i32)truncf(f32(x)))
-#define __half2uint_rn(x)           ((u32)rintf(f32(x)))
-#define __half2uint_rz(x)           ((u32)truncf(f32(x)))
-#define __half_as_ushort(x)         bits_f16(x)
-#define __ushort_as_half(x)         f16_from_bits((u16)(x))
-#define __bfloat16_as_ushort(x)     bits_bf16(x)
-#define __ushort_as_bfloat16(x)     bf16_from_bits((u16)(x))
-// These take f16 and bf16. One rounding each: an f32 has more than twice the digits of both.
-#define KILN_CUDA_NARROW(like, x)   _Generic((like), bf16 : to_bf16, default : to_f16)(x)
-#define __hadd(a, b)                KILN_CUDA_NARROW(a, f32(a) + f32(b))
-#define __hsub(a, b)                KILN_CUDA_NARROW(a, f32(a) - f32(b))
-#define __hmul(a, b)                KILN_CUDA_NARROW(a, f32(a) * f32(b))
-#define __hdiv(a, b)                KILN_CUDA_NARROW(a, f32(a) / f32(b))
-#define __hfma(a, b, c)             _Generic((a), bf16 : kiln_cuda_bfma, default : kiln_cuda_hfma)(a, b, c)
-#define __hneg(a)                   KILN_CUDA_NARROW(a, -f32(a))
-#define __habs(a)                   KILN_CUDA_NARROW(a, fabsf(f32(a)))
-#define __hmin(a, b)                KILN_CUDA_NARROW(a, fminf(f32(a), f32(b)))
-#define __hmax(a, b)                KILN_CUDA_NARROW(a, fmaxf(f32(a), f32(b)))
-#define hexp(x)                     KILN_CUDA_NARROW(x, expf(f32(x)))
-#define hexp2(x)                    KILN_CUDA_NARROW(x, exp2f(f32(x)))
-#define hlog(x)                     KILN_CUDA_NARROW(x, logf(f32(x)))
-#define hlog2(x)                    KILN_CUDA_NARROW(x, log2f(f32(x)))
-#define hsqrt(x)                    KILN_CUDA_NARROW(x, sqrtf(f32(x)))
-#define hrsqrt(x)                   KILN_CUDA_NARROW(x, rsqrtf(f32(x)))
-#define hrcp(x)                     KILN_CUDA_NARROW(x, 1.0f / f32(x))
-#define hsin(x)                     KILN_CUDA_NARROW(x, sinf(f32(x)))
-#define hcos(x)                     KILN_CUDA_NARROW(x, cosf(f32(x)))
-#define hfloor(x)                   KILN_CUDA_NARROW(x, floorf(f32(x)))
-#define hceil(x)                    KILN_CUDA_NARROW(x, ceilf(f32(x)))
-#define htrunc(x)                   KILN_CUDA_NARROW(x, truncf(f32(x)))
-#define hrint(x)                    KILN_CUDA_NARROW(x, rintf(f32(x)))
-#define __hlt(a, b)                 (f32(a) < f32(b))
-#define __hle(a, b)                 (f32(a) <= f32(b))
-#define __hgt(a, b)                 (f32(a) > f32(b))
-#define __hge(a, b)                 (f32(a) >= f32(b))
-#define __heq(a, b)                 (f32(a) == f32(b))
-#define __hne(a, b)                 kiln_cuda_apart(f32(a), f32(b))
-#define __hltu(a, b)                (!(f32(a) >= f32(b)))
-#define __hleu(a, b)                (!(f32(a) > f32(b)))
-#define __hgtu(a, b)                (!(f32(a) <= f32(b)))
-#define __hgeu(a, b)                (!(f32(a) < f32(b)))
-#define __hequ(a, b)                (!kiln_cuda_apart(f32(a), f32(b)))
-#define __hneu(a, b)                (f32(a) != f32(b))
-#define __hisnan(a)                 isnan(f32(a))
-#define __hmin2(a, b)               min2(a, b)
-#define __hmax2(a, b)               max2(a, b)
-#define __hadd2(a, b)               add2(a, b)
-#define __hsub2(a, b)               sub2(a, b)
-#define __hmul2(a, b)               mul2(a, b)
-#define __hfma2(a, b, c)            fma2(a, b, c)
+#include <kiln/cuda_half.h>
+#include <kiln/cuda_lanes.h>
 
 // --- memory, time, stopping
 #define __ldg(p)         load_readonly(p)

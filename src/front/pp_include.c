@@ -29,7 +29,7 @@ static bool may_read_files(const pp *p)
 // Of Kiln's headers those that nobody fills in: others take types and sizes as macros.
 static bool is_closed_header(const char *path)
 {
-    return !strcmp(path, "kiln/cuda.h") || !strcmp(path, "kiln/io.h");
+    return !strncmp(path, "kiln/cuda", 9) || !strcmp(path, "kiln/io.h");
 }
 
 static found find_header(pp *p, str name, bool is_quoted)
