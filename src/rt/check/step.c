@@ -331,9 +331,15 @@ static bool on_failed(runner *r)
                                             : K6214;
         finding *f = finding_new(k, r, kind, at, NULL, "%s", what);
         finding_label(k, f, false, "in %s", finding_thread(k, r, at));
-        if (f && e->code == K6028)
+        if (f && e->code == K6028) {
+            const uint32_t *grid = r->launch->grid;
             diag_note(f->d, "a warp has run %llu instructions; --steps sets the limit",
                       (unsigned long long)r->launch->step_limit);
+            if (at.block + 1 < (uint64_t)grid[0] * grid[1] * grid[2])
+                diag_note(f->d, "%s",
+                          "blocks run one after another here: where this one waits for a later "
+                          "block, that has not started; only cooperative launches promise more");
+        }
     }
     *r->error = (interp_error){.file = ""};
     return finding_goes_on(k) && !k->is_over;
