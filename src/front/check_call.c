@@ -36,7 +36,11 @@ static ast_expr *unknown_function(front *f, ast_expr *e)
         diag_fix(d, e->a->at, "use the known name", "%s", near);
     } else {
         diag_label(d, e->a->at, "neither a builtin nor a function of this file");
-        diag_note(d, "functions must be declared before they are called");
+        diag_note(d, "%s",
+                  !strncmp(name, "__", 2)
+                      ? "of compilers' own functions there are the commoner ones of CUDA, in "
+                        "<kiln/cuda.h>, and of GNU"
+                      : "functions must be declared before they are called");
     }
     return check_poison(f, e);
 }
