@@ -34,7 +34,7 @@ static double draw_double(void)
 #endif
 static void same(const char *format, uint32_t type, uint64_t bits)
 {
-    char want[512];
+    static char want[20000];
     double v;
     print_out got = {0};
     print_args args = {.types = &type, .bits = &bits, .count = 1};
@@ -77,4 +77,36 @@ TEST(printed_numbers_are_those_of_libc)
     }
     same("<%d>", IR_I32, 0x80000000u);
     same("<%ld>", IR_I64, UINT64_C(1) << 63);
+}
+
+TEST(wide_conversions_are_those_of_libc)
+{
+    static const char *const words[] = {"<%5000d>", "<%-5000d>", "<%.9000x>", "<%+08191i>",
+                                        "<%127d>",  "<%128d>",   "<%126c>",   "<%9000c>"};
+    static const char *const reals[] = {"<%.5000f>", "<%9000.4500e>", "<%-4097g>", "<%4096f>",
+                                        "<%04097f>"};
+    uint64_t bits;
+    double v = -1234.5678;
+    memcpy(&bits, &v, sizeof bits);
+    for (size_t n = 0; n < COUNT(words); n++)
+        same(words[n], IR_I32, 77);
+    for (size_t n = 0; n < COUNT(reals); n++)
+        same(reals[n], IR_F64, bits);
+}
+
+TEST(printed_texts_have_any_length_and_end_at_a_zero)
+{
+    static char long_one[10000];
+    memset(long_one, 'x', sizeof long_one - 1);
+    const str strings[] = {str_of(long_one), {"a\0b", 3}};
+    const uint32_t types[] = {IR_I32, IR_I32};
+    const uint64_t bits[] = {0, 1};
+    print_out got = {0};
+    print_args args = {
+        .types = types, .bits = bits, .count = 2, .strings = strings, .string_count = 2};
+    print_format(&got, (str){"%s|%5s|\0%d", 11}, &args);
+    assert_int_equal(got.len, sizeof long_one - 1 + 7);
+    assert_memory_equal(got.at, long_one, sizeof long_one - 1);
+    assert_memory_equal(got.at + sizeof long_one - 1, "|    a|", 7);
+    print_free(&got);
 }

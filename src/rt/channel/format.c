@@ -56,15 +56,16 @@ static int next_int(print_args *a)
 // A width or precision: digits or '*'. Capped, so that a format cannot ask for gigabytes.
 static const char *read_number(const char *p, print_args *a, int *value)
 {
+    enum { MOST = 1 << 20 };
     long v = 0;
     if (*p == '*') {
         v = next_int(a);
         p++;
     } else {
         while (*p >= '0' && *p <= '9')
-            v = v > 100000 ? v : v * 10 + (*p++ - '0');
+            v = v > MOST ? v : v * 10 + (*p++ - '0');
     }
-    *value = (int)(v > 4095 ? 4095 : v < -4095 ? -4095 : v);
+    *value = (int)(v > MOST ? MOST : v < -MOST ? -MOST : v);
     return p;
 }
 
@@ -95,18 +96,16 @@ static const char *read_spec(const char *p, print_args *a, spec *s)
 #if defined(__GNUC__)
 #    pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #endif
-static void put_spec(print_out *o, print_args *a, const spec *s)
+// One conversion by libc's own; its length.
+static int lay_out(char *to, size_t size, const spec *s, ir_type type, uint64_t bits, str word)
 {
-    char format[48], buffer[8300];
+    char format[48];
     int n = snprintf(format, sizeof format, "%%%s", s->flags);
     if (s->width >= 0)
         n += snprintf(format + n, sizeof format - (size_t)n, "%d", s->width);
     if (s->precision >= 0)
         n += snprintf(format + n, sizeof format - (size_t)n, ".%d", s->precision);
     size_t left = sizeof format - (size_t)n;
-    ir_type type;
-    uint64_t bits = next_bits(a, &type);
-    int len;
     if (strchr("fFeEgGaA", s->conversion)) {
         double v;
         float narrow;
@@ -114,33 +113,50 @@ static void put_spec(print_out *o, print_args *a, const spec *s)
         memcpy(&v, &bits, sizeof v);
         memcpy(&narrow, &low, sizeof narrow);
         snprintf(format + n, left, "%c", s->conversion);
-        len = snprintf(buffer, sizeof buffer, format, type == IR_F32 ? (double)narrow : v);
-    } else if (s->conversion == 'c') {
+        return snprintf(to, size, format, type == IR_F32 ? (double)narrow : v);
+    }
+    if (s->conversion == 'c') {
         snprintf(format + n, left, "c");
-        len = snprintf(buffer, sizeof buffer, format, (int)(bits & 0xff));
-    } else if (s->conversion == 'p') {
+        return snprintf(to, size, format, (int)(bits & 0xff));
+    }
+    if (s->conversion == 'p') {
         char address[24] = "(nil)"; // as glibc writes it
         if (bits)
             snprintf(address, sizeof address, "0x%llx", (unsigned long long)bits);
         bool is_left = strchr(s->flags, '-') != NULL;
-        len = snprintf(buffer, sizeof buffer, is_left ? "%-*s" : "%*s", s->width > 0 ? s->width : 0,
-                       address);
-    } else if (s->conversion == 's') {
-        str word = bits < a->string_count ? a->strings[bits] : STR("?");
-        snprintf(format + n, left, "s");
-        len = snprintf(buffer, sizeof buffer, format, word.at);
-    } else {
-        bool is_signed = s->conversion == 'd' || s->conversion == 'i';
-        uint32_t width = s->shorts >= 2 ? 8 : s->shorts == 1 ? 16 : 8 * ir_type_size(type);
-        uint64_t mask = width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
-        bits &= mask;
-        if (is_signed && bits >> (width - 1) & 1)
-            bits |= ~mask;
-        snprintf(format + n, left, "ll%c", s->conversion);
-        len = snprintf(buffer, sizeof buffer, format, bits);
+        return snprintf(to, size, is_left ? "%-*s" : "%*s", s->width > 0 ? s->width : 0, address);
     }
-    if (len > 0)
-        put(o, buffer, (size_t)len < sizeof buffer ? (size_t)len : sizeof buffer - 1);
+    if (s->conversion == 's') {
+        snprintf(format + n, left, "s");
+        return snprintf(to, size, format, word.at);
+    }
+    bool is_signed = s->conversion == 'd' || s->conversion == 'i';
+    uint32_t width = s->shorts >= 2 ? 8 : s->shorts == 1 ? 16 : 8 * ir_type_size(type);
+    uint64_t mask = width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+    bits &= mask;
+    if (is_signed && bits >> (width - 1) & 1)
+        bits |= ~mask;
+    snprintf(format + n, left, "ll%c", s->conversion);
+    return snprintf(to, size, format, bits);
+}
+
+static void put_spec(print_out *o, print_args *a, const spec *s)
+{
+    ir_type type;
+    uint64_t bits = next_bits(a, &type);
+    str word = s->conversion == 's' && bits < a->string_count ? a->strings[bits] : STR("?");
+    size_t size = 128; // nearly always enough
+    for (int tries = 0; tries < 2; tries++) {
+        char *to = room(o, size);
+        int len = to ? lay_out(to, size, s, type, bits, word) : 0;
+        if (len < 0 || !to)
+            return;
+        if ((size_t)len < size) {
+            o->len += (size_t)len;
+            return;
+        }
+        size = (size_t)len + 1;
+    }
 }
 
 // --- the conversions that most lines have, without libc: %d %i %u %x %c, and %f with up to nine
@@ -270,7 +286,7 @@ static const char *put_fast(print_out *o, const char *p, print_args *a)
 
 void print_format(print_out *o, str format, print_args *a)
 {
-    const char *p = format.at, *end = p + format.len;
+    const char *p = format.at, *end = p + strnlen(p, format.len); // as C, to the first zero
     while (p < end) {
         const char *percent = memchr(p, '%', (size_t)(end - p));
         if (!percent)
