@@ -233,3 +233,57 @@ TEST(io_together_waits_for_all_lanes_at_once)
         pipes(is_plain);
     }
 }
+
+// Who waits for a datagram that another one has taken waits on.
+enum { READERS = 4, EACH = 40 };
+
+typedef struct reader {
+    io_state *s;
+    int32_t handle;
+    int wrong;
+} reader;
+
+static void *receive_each(void *user)
+{
+    reader *r = user;
+    char bytes[BYTES];
+    uint8_t peer[24];
+    int64_t n = BYTES, result = 0;
+    void *args[4] = {&r->handle, bytes, &n, peer};
+    kiln_host_call call = {.args = args, .result = &result};
+    for (int times = 0; times < EACH; times++) {
+        service_receive_from(r->s, &call);
+        r->wrong += result != 5;
+    }
+    return NULL;
+}
+
+TEST(readers_of_one_datagram_socket_each_get_one)
+{
+    kiln *k;
+    assert_int_equal(kiln_open("interp", &k), 0);
+    io_state *s = io_of(k);
+    pthread_t threads[READERS];
+    reader readers[READERS];
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0), from = socket(AF_INET, SOCK_DGRAM, 0);
+    assert_true(fd >= 0 && from >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    int32_t handle = io_add(s, IO_DATAGRAM, fd, NULL);
+    for (int n = 0; n < READERS; n++) {
+        readers[n] = (reader){.s = s, .handle = handle};
+        assert_int_equal(pthread_create(&threads[n], NULL, receive_each, &readers[n]), 0);
+    }
+    for (int times = 0; times < READERS * EACH; times++) {
+        nanosleep(&(struct timespec){0, 200000}, NULL); // all of them wait
+        assert_int_equal(sendto(from, "hello", 5, 0, (struct sockaddr *)&at, size), 5);
+    }
+    for (int n = 0; n < READERS; n++) {
+        pthread_join(threads[n], NULL);
+        assert_int_equal(readers[n].wrong, 0);
+    }
+    close(from);
+    kiln_close(k);
+}

@@ -166,12 +166,14 @@ void service_send_to(void *state, const kiln_host_call *call)
     if (done)
         IO_RETURN(int64_t, done);
     io_handle *h = io_take(state, IO_ARG(int32_t, 0), 1u << IO_DATAGRAM);
-    done = h ? io_wait(state, h->fd, POLLOUT, h->timeout_ms[1]) : -EBADF;
-    if (!done) {
-        done = sendto(h->fd, call->args[1], (size_t)n, MSG_NOSIGNAL, found->ai_addr,
-                      found->ai_addrlen);
-        done = done < 0 ? -errno : done;
-    }
+    do { // another one's datagram may take the room
+        done = h ? io_wait(state, h->fd, POLLOUT, h->timeout_ms[1]) : -EBADF;
+        if (!done) {
+            done = sendto(h->fd, call->args[1], (size_t)n, MSG_NOSIGNAL, found->ai_addr,
+                          found->ai_addrlen);
+            done = done < 0 ? -errno : done;
+        }
+    } while (done == -EAGAIN || done == -EINTR);
     if (h)
         io_give(state, h);
     freeaddrinfo(found);
@@ -190,11 +192,14 @@ void service_receive_from(void *state, const kiln_host_call *call)
     io_handle *h = n < 0 ? NULL : io_take(state, IO_ARG(int32_t, 0), 1u << IO_DATAGRAM);
     if (!h)
         IO_RETURN(int64_t, n < 0 ? -EINVAL : -EBADF);
-    int64_t done = io_wait(state, h->fd, POLLIN, h->timeout_ms[0]);
-    if (!done) {
-        done = recvfrom(h->fd, call->args[1], (size_t)n, 0, &from.any, &size);
-        done = done < 0 ? -errno : done;
-    }
+    int64_t done;
+    do { // another one may be faster
+        done = io_wait(state, h->fd, POLLIN, h->timeout_ms[0]);
+        if (!done) {
+            done = recvfrom(h->fd, call->args[1], (size_t)n, 0, &from.any, &size);
+            done = done < 0 ? -errno : done;
+        }
+    } while (done == -EAGAIN || done == -EINTR);
     io_give(state, h);
     if (done >= 0) {
         io_peer peer = {{0}, 0, from.any.sa_family == AF_INET6};
