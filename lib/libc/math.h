@@ -3,6 +3,8 @@
 // floats.
 #pragma once
 
+#include "payload.h"
+
 enum { FP_NAN, FP_INFINITE, FP_ZERO, FP_SUBNORMAL, FP_NORMAL };
 
 #define FP_ILOGB0   (-2147483647 - 1)
@@ -211,14 +213,18 @@ static float fdimf(float x, float y)
 
 static double nan(const char *payload)
 {
-    (void)payload;
-    return f64_from_bits(0x7ff8000000000000ull);
+    u64 bits = 0;
+    if (*payload)
+        __k_payload(payload, 0, &bits);
+    return f64_from_bits(0x7ff8000000000000ull | (bits & 0x7ffffffffffffull));
 }
 
 static float nanf(const char *payload)
 {
-    (void)payload;
-    return f32_from_bits(0x7fc00000u);
+    u64 bits = 0;
+    if (*payload)
+        __k_payload(payload, 0, &bits);
+    return f32_from_bits(0x7fc00000u | ((u32)bits & 0x3fffffu));
 }
 
 // --- builtins as functions that a pointer can name: `double (*f)(double) = sin;`
@@ -246,8 +252,8 @@ __K_OF_1(exp) __K_OF_1(exp2) __K_OF_1(expm1) __K_OF_1(log) __K_OF_1(log2) __K_OF
 __K_OF_1(sin) __K_OF_1(cos) __K_OF_1(tan) __K_OF_1(asin) __K_OF_1(acos) __K_OF_1(atan) __K_OF_1(sinh) __K_OF_1(cosh) __K_OF_1(tanh)
 __K_OF_1(erf) __K_OF_1(erfc) __K_OF_1(tgamma) __K_OF_1(lgamma)
 __K_OF_2(fmin) __K_OF_2(fmax) __K_OF_2(copysign) __K_OF_2(pow) __K_OF_2(atan2) __K_OF_2(fmod) __K_OF_2(remainder) __K_OF_2(hypot)
-// clang-format on
-static double __k_of_fma(double x, double y, double z)
+    // clang-format on
+    static double __k_of_fma(double x, double y, double z)
 {
     return fma(x, y, z);
 }

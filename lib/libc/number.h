@@ -3,6 +3,7 @@
 // open, big integers decide. Start at __k_read_float.
 #pragma once
 
+#include "payload.h"
 #include <errno.h>
 
 typedef struct __k_big { // an integer, the lowest word first
@@ -185,8 +186,12 @@ static noinline u64 __k_round_decimal(const __k_digits *d, const __k_shape *shap
         is_up = order > 0 || (order == 0 && kept & 1u);
     }
     kept += is_up ? 1u : 0u;
-    if (kept < 1ull << (shape->bits - 1) && __k_compare(d, kept, exponent + shift))
+    u64 hidden = 1ull << (shape->bits - 1);
+    if (kept < hidden && __k_compare(d, kept, exponent + shift))
         errno = ERANGE; // subnormal, and not exact
+    if (kept == hidden && exponent + shift == shape->lowest &&
+        __k_compare(d, 4 * hidden - 1, shape->lowest - 2) < 0)
+        errno = ERANGE; // with more room for the exponent it would be below the normal numbers
     return __k_assemble(kept, exponent + shift, shape);
 }
 
@@ -213,7 +218,8 @@ static u64 __k_round_hex(u64 mantissa, i64 power, bool has_rest, const __k_shape
     bool is_exact = !rest && !has_rest;
     if (rest > half || (rest == half && (has_rest || kept & 1u)))
         kept++;
-    if (kept < 1ull << (shape->bits - 1) && !is_exact)
+    bool is_next = drop == 65 - shape->bits && mantissa < 0u - (1ull << (63 - shape->bits));
+    if (kept < 1ull << (shape->bits - 1) ? !is_exact : is_next)
         errno = ERANGE;
     return __k_assemble(kept, exponent + drop, shape);
 }
@@ -346,9 +352,13 @@ static noinline u64 __k_read_float(const char *s, const char **end, const __k_sh
         while (*close == '_' || (*close >= '0' && *close <= '9') ||
                (__k_lower(*close) >= 'a' && __k_lower(*close) <= 'z'))
             close++;
-        if (at[3] == '(' && *close == ')')
+        u64 quiet = 1ull << (shape->bits - 2), payload = 0;
+        if (at[3] == '(' && *close == ')') {
             *end = close + 1;
-        return infinity | 1ull << (shape->bits - 2);
+            if (!__k_payload(at + 4, ')', &payload))
+                errno = ERANGE;
+        }
+        return infinity | quiet | (payload & (quiet - 1u));
     }
     bool is_hex = *at == '0' && __k_lower(at[1]) == 'x' &&
                   (__k_hex_value(at[2]) >= 0 || (at[2] == '.' && __k_hex_value(at[3]) >= 0));

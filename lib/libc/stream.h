@@ -93,9 +93,14 @@ static int fclose(FILE *f)
     return __k_done(result) < 0 ? -1 : 0;
 }
 
+// A file, or a folder with nothing in it.
 static int remove(const char *path)
 {
-    return __k_done(kiln_io_remove(path, __k_length(path), 0)) < 0 ? -1 : 0;
+    i64 length = __k_length(path);
+    i32 result = kiln_io_remove(path, length, 0);
+    if (result == -EISDIR)
+        result = kiln_io_remove(path, length, 1);
+    return __k_done(result) < 0 ? -1 : 0;
 }
 
 host i64 kiln_io_random(counted(bytes) void *to, i64 bytes);
@@ -380,7 +385,7 @@ static i32 __k_stream_peek(__k_stream_source *s)
     if (s->next == s->there) {
         if (s->next)
             kiln_io_skip(s->handle, s->next);
-        i64 got = kiln_io_take(s->handle, s->bytes, 64, __K_PEEK);
+        i64 got = __k_done(kiln_io_take(s->handle, s->bytes, 64, __K_PEEK));
         s->next = 0;
         s->there = got > 0 ? (i32)got : 0;
     }

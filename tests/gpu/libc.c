@@ -210,14 +210,52 @@ static void test_print(kiln *k, kiln_module *m, uint32_t count, bool has_stars)
 // Texts that are numbers, nearly: halfway between two floats, too large, cut off, in hexadecimal.
 static void make_float(char *to)
 {
-    static const char *const odd[] = {"inf",   "-Infinity", "nan",      "NAN(1_a)", "nan(",
-                                      "infin", ".",         "+.e1",     "0x",       "0x.p",
-                                      "1e",    "1e+",       "-",        "",         "0x1p",
-                                      ".5.5",  "1_0",       "0e999999", "1e400",    "1e-400"};
+    static const char *const odd[] = {"inf",
+                                      "-Infinity",
+                                      "nan",
+                                      "NAN(1_a)",
+                                      "nan(",
+                                      "infin",
+                                      ".",
+                                      "+.e1",
+                                      "0x",
+                                      "0x.p",
+                                      "1e",
+                                      "1e+",
+                                      "-",
+                                      "",
+                                      "0x1p",
+                                      ".5.5",
+                                      "1_0",
+                                      "0e999999",
+                                      "1e400",
+                                      "1e-400",
+                                      "nan(123)",
+                                      "nan(0X7ff)",
+                                      "nan(018)",
+                                      "nan(017)",
+                                      "nan(0x123456789abcdef0)",
+                                      "nan(18446744073709551615)",
+                                      "nan(18446744073709551616)",
+                                      "nan()",
+                                      "nan(0x)",
+                                      "1.1754943e-38",
+                                      "1.17549435e-38",
+                                      "1.17549431578984e-38",
+                                      "2.2250738585072011e-308",
+                                      "2.2250738585072013e-308",
+                                      "2.2250738585072012595738212570207680200e-308",
+                                      "0x1.fffffep-127",
+                                      "0x1.ffffffp-127",
+                                      "0x1.fffffefp-127",
+                                      "0x1.fffffffffffffp-1023",
+                                      "0x1.fffffffffffff8p-1023",
+                                      "0x1.fffffffffffff7ffp-1023",
+                                      "0x1.fffffffffffff800000001p-1023"};
     uint64_t bits = next_double() & ~(UINT64_C(1) << 63);
     double value = call_double(bits);
     switch (next(8)) {
-    case 0: strcpy(to, odd[next(20)]); break;
+    case 0: strcpy(to, odd[next(sizeof odd / sizeof *odd)]); break;
     case 1: sprintf(to, "%.17g", value); break;
     case 2: sprintf(to, "%.*e", (int)next(40), value); break;
     case 3: sprintf(to, "%a", value); break;

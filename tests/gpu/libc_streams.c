@@ -51,6 +51,7 @@ static void prepare(void)
 {
     put("files/in.txt", "42 2.5 hello\na line that is a little longer than the others are\nlast");
     put("files/gone.txt", "x");
+    CHECK(!mkdir("files/full", 0755) && !mkdir("files/full/empty", 0755));
     remove("files/renamed.txt");
 }
 
@@ -154,7 +155,7 @@ int main(int argc, char **argv)
         test_standard(k, m);
         remove("files/in.txt");
         remove("files/renamed.txt");
-        rmdir("files");
+        CHECK(rmdir("files") == 0);
         rmdir(folder);
     }
     kiln_buffer_free(out);

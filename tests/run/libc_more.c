@@ -164,7 +164,8 @@ kernel void libc_numbers_apart(const u64 *random, u64 *out)
                   islessgreater(x, y) * 128);
     o[13] = (u64)(fpclassify(x) == FP_NAN) | (u64)(fpclassify(x) == FP_INFINITE) << 1 |
             (u64)(fpclassify(x) == FP_ZERO) << 2 | (u64)(fpclassify(x) == FP_SUBNORMAL) << 3 |
-            (u64)(fpclassify(x) == FP_NORMAL) << 4 | (u64)(isnan(nan("")) != 0) << 5;
+            (u64)(fpclassify(x) == FP_NORMAL) << 4 | (u64)(isnan(nan("")) != 0) << 5 |
+            bits_f64(nan("0x12")) << 8 | (u64)bits_f32(nanf("9")) << 32;
     f32 small = f32_from_bits((u32)random[2 * i]), other = (f32)y, part;
     o[14] = bits_of_small(frexpf(small, &e)) ^ (isfinite(small) ? (u64)(u32)e << 32 : 0);
     o[15] = bits_of_small(ldexpf(small, n / 4)) + bits_of_small(scalbnf(other, n)) * 3;

@@ -166,10 +166,10 @@ static ssize_t write_quietly(int fd, const void *from, size_t n)
     return done;
 }
 
-// A datagram or a stream waits; a file does not.
+// A datagram or a stream waits; a file does not. Of a folder the system says that it is one.
 static int64_t transfer(io_state *s, int32_t handle, void *at, int64_t n, bool is_write)
 {
-    io_handle *h = io_take(s, handle, ANY_FILE | 1u << IO_DATAGRAM);
+    io_handle *h = io_take(s, handle, ANY_FILE | 1u << IO_DATAGRAM | 1u << IO_FOLDER);
     if (!h)
         return -EBADF;
     int64_t done = 0;

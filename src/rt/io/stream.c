@@ -16,7 +16,7 @@ enum { AHEAD = 4096, BACK = 16 };
 enum { TAKE_ALL, TAKE_LINE, TAKE_PEEK };        // modes of kiln_io_take
 enum { AT_END = 1, HAS_ERROR = 2 };             // kiln_io_flags
 enum { FROM_START, FROM_HERE, FROM_END, TELL }; // kiln_io_place
-enum { KINDS = 1u << IO_FILE | 1u << IO_STREAM };
+enum { KINDS = 1u << IO_FILE | 1u << IO_STREAM | 1u << IO_FOLDER };
 
 struct io_stream {
     pthread_mutex_t lock;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_RESULTS = 64 };
+enum { STREAM_RESULTS = 80 };
 
 // Lines of any length, and places that are kept.
 static inline void use_lines(int32_t *out)
@@ -58,6 +58,30 @@ static inline void use_ends(int32_t *out)
     out[n++] = fgetc(in);
     out[n++] = ungetc('u', in) + fgetc(in) + feof(in);
     fclose(in);
+}
+
+// Folders: the empty one is removed, the other one not; a stream of one fails to be read. A stream
+// to write says why nothing can be read from it.
+static inline void use_folders(int32_t *out)
+{
+    int32_t n = 0, number = 7;
+    out[n++] = remove("files/full/") == 0 || errno != ENOTEMPTY;
+    out[n++] = remove("files/full/empty");
+    out[n++] = remove("files/full");
+    out[n++] = remove("files/full") == 0 || errno != ENOENT;
+    FILE *folder = fopen("files", "r"), *to = fopen("files/to.txt", "w");
+    if (!folder || !to)
+        return;
+    errno = 0;
+    out[n++] = fgetc(folder) == EOF && errno == EISDIR;
+    out[n++] = ferror(folder) != 0;
+    out[n++] = feof(folder) != 0;
+    out[n++] = fclose(folder);
+    errno = 0;
+    out[n++] = fscanf(to, "%d", &number);
+    out[n++] = number == 7 && errno == EBADF;
+    out[n++] = fclose(to);
+    out[n++] = remove("files/to.txt");
 }
 
 // Works in the folder `files`, where in.txt is; every result goes to out[…].
@@ -113,6 +137,7 @@ static inline void use_streams(int32_t *out)
     out[n++] = remove("files/gone.txt");
     use_lines(out + n);
     use_ends(out + 56);
+    use_folders(out + 64);
 }
 
 #endif
