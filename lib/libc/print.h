@@ -6,10 +6,14 @@
 #include "decimal.h"
 #include <stdarg.h>
 
-// Bytes `from` … `from + room - 1` of the text are kept, the others only counted.
+// Bytes `from` … `from + room - 1` of the text are kept, the others only counted. Where a string
+// has all of these and more, a sink that takes them so is told where they lie.
 typedef struct __k_sink {
     char *to;
     u64 room, from, count;
+    bool takes_rest;
+    const char *rest;
+    i64 rest_length;
 } __k_sink;
 
 enum { __K_LEFT = 1, __K_PLUS = 2, __K_SPACE = 4, __K_ALT = 8, __K_ZERO = 16, __K_UPPER = 32 };
@@ -29,16 +33,36 @@ static void __k_put(__k_sink *s, char c)
         s->to[at] = c;
 }
 
+// How many of the next bytes stand before those that are kept.
+static i64 __k_skipped(const __k_sink *s, i64 length)
+{
+    i64 before = s->count < s->from ? (i64)(s->from - s->count) : 0;
+    return before < length ? before : length;
+}
+
 static void __k_pad(__k_sink *s, char c, i64 count)
 {
     if (count <= 0)
         return;
-    if (s->count >= s->from + s->room) { // nobody sees it
-        s->count += (u64)count;
-        return;
-    }
-    for (; count > 0; count--)
+    i64 done = __k_skipped(s, count);
+    s->count += (u64)done;
+    for (; done < count && s->count < s->from + s->room; done++)
         __k_put(s, c);
+    s->count += (u64)(count - done);
+}
+
+static void __k_put_bytes(__k_sink *s, const char *text, i64 length)
+{
+    i64 done = __k_skipped(s, length);
+    s->count += (u64)done;
+    if (s->takes_rest && s->count == s->from && length - done > (i64)s->room) {
+        s->rest = text + done;
+        s->rest_length = length - done;
+    } else {
+        for (; done < length && s->count < s->from + s->room; done++)
+            __k_put(s, text[done]);
+    }
+    s->count += (u64)(length - done);
 }
 
 // What stands left of a number of `length` bytes; __k_close pads on the right.
@@ -67,8 +91,7 @@ static void __k_put_text(__k_sink *s, const __k_spec *p, const char *text, i64 l
 {
     if (!(p->flags & __K_LEFT))
         __k_pad(s, ' ', p->width - length);
-    for (i64 i = 0; i < length; i++)
-        __k_put(s, text[i]);
+    __k_put_bytes(s, text, length);
     if (p->flags & __K_LEFT)
         __k_pad(s, ' ', p->width - length);
 }

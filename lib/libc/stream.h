@@ -287,12 +287,13 @@ static noinline int vfprintf(FILE *f, const char *format, va_list list)
     char chunk[__K_CHUNK];
     i64 length = 0, at = 0;
     do {
-        __k_sink s = {.to = chunk, .room = __K_CHUNK, .from = (u64)at};
+        __k_sink s = {.to = chunk, .room = __K_CHUNK, .from = (u64)at, .takes_rest = true};
         length = __k_format(&s, format, list);
-        i64 some = length - at < __K_CHUNK ? length - at : __K_CHUNK;
-        if (some > 0 && __k_put_all(f, chunk, some) < some)
+        i64 most = s.rest ? s.rest_length : __K_CHUNK;
+        i64 some = length - at < most ? length - at : most;
+        if (some > 0 && __k_put_all(f, s.rest ? s.rest : chunk, some) < some)
             return -1;
-        at += __K_CHUNK;
+        at += most;
     } while (at < length);
     return (int)length;
 }

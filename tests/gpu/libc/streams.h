@@ -84,6 +84,32 @@ static inline void use_folders(int32_t *out)
     out[n++] = remove("files/to.txt");
 }
 
+// Texts that are longer than what is laid out at once: whole, in parts, beside wide numbers.
+static inline void use_long_texts(int32_t *out)
+{
+    enum { LONGEST = 3000 };
+    static const int32_t lengths[] = {0, 1, 511, 512, 513, 1023, 1024, 1025, 2999};
+    char *text = malloc(LONGEST);
+    FILE *to = fopen("files/long.txt", "w+");
+    uint32_t sum = 0;
+    if (!text || !to)
+        return;
+    for (int32_t n = 0; n < 9; n++) {
+        for (int32_t i = 0; i < lengths[n]; i++)
+            text[i] = (char)('a' + (i * 7 + n) % 26);
+        text[lengths[n]] = 0;
+        out[0] += fprintf(to, "%s%.600s|%-1500s|%*s|%0900d%s%.700f|", text, text, text, 700 * n,
+                          text, n, text, n / 7.0);
+    }
+    out[1] = (int32_t)ftell(to);
+    rewind(to);
+    for (int32_t c = fgetc(to); c != EOF; c = fgetc(to))
+        sum = sum * 31 + (uint32_t)c;
+    out[2] = (int32_t)sum;
+    out[3] = fclose(to) + remove("files/long.txt");
+    free(text);
+}
+
 // Works in the folder `files`, where in.txt is; every result goes to out[…].
 static inline void use_streams(int32_t *out)
 {
@@ -138,6 +164,7 @@ static inline void use_streams(int32_t *out)
     use_lines(out + n);
     use_ends(out + 56);
     use_folders(out + 64);
+    use_long_texts(out + 76);
 }
 
 #endif
