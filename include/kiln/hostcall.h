@@ -82,7 +82,7 @@ KILN_API kiln_status kiln_host_library(kiln *k, const char *path, const kiln_mod
 
 // --- permissions of kernels that use kiln/io.h. Nothing is allowed until it is said here.
 // right: "read" or "write" with a folder (everything beneath it) or a file, "net" with HOST:PORT
-// (each may be *), "env" with the name of a variable (or *), "stdin" with NULL.
+// (each may be *; [::1]:80 for IPv6), "env" with the name of a variable (or *), "stdin" with NULL.
 KILN_API kiln_status kiln_allow(kiln *k, const char *right, const char *what);
 // What was refused last, and what would allow it; "" when nothing was. Until the next launch.
 KILN_API const char *kiln_refusal(kiln *k);

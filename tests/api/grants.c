@@ -218,7 +218,8 @@ static void test_names(const char *device)
     CHECK(attempt("looks", path, LONGEST - 1, 0) == -ENAMETOOLONG);
     CHECK(attempt("looks", path, 3000, 0) == -ENAMETOOLONG); // of one part
     EXPECT(kiln_allow(k, "write", "in/new.txt"), KILN_E_NOT_FOUND, "K6005", "allow its folder");
-    static const char *const wrong[] = {"a:http", "a:80-90", ":80", "a:65536", "a:", "a", "a:-1"};
+    static const char *const wrong[] = {"a:http", "a:80-90", ":80",    "a:65536", "a:",    "a",
+                                        "a:-1",   "::1",     "[a]:80", "a:b:80",  "[]:80", "[::1]"};
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++)
         EXPECT(kiln_allow(k, "net", wrong[n]), KILN_E_BAD_ARGUMENT, "K6003", wrong[n]);
     CHECK(!kiln_allow(k, "net", "::1:80") && !kiln_allow(k, "net", "*:*"));

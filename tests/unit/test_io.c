@@ -166,3 +166,18 @@ TEST(host_texts_are_checked)
     for (size_t len = 0; len < sizeof good - 9; len++) // every beginning but the whole
         assert_false(host_read((str){good, len}, &s));
 }
+
+TEST(permissions_of_ipv6_may_have_brackets)
+{
+    kiln *k;
+    assert_int_equal(kiln_open("interp", &k), 0);
+    assert_int_equal(kiln_allow(k, "net", "[::1]:80"), 0);
+    assert_int_equal(kiln_allow(k, "net", "fe80::2%lo:*"), 0);
+    io_state *s = io_of(k);
+    assert_true(io_may(s, IO_NET, "::1:80"));
+    assert_true(io_may(s, IO_NET, "fe80::2%lo:7"));
+    assert_false(io_may(s, IO_NET, "::1:81"));
+    assert_false(io_may(s, IO_NET, "::2:80"));
+    assert_false(io_may(s, IO_NET, "fe80::2:7"));
+    kiln_close(k);
+}

@@ -3,6 +3,7 @@
 #ifndef _GNU_SOURCE
 #    define _GNU_SOURCE // openat2 and its kin
 #endif
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,11 +60,35 @@ static kiln_status open_path(kiln *k, io_grant *g)
     return KILN_OK;
 }
 
-// HOST:PORT, each may be *.
+// Takes away the brackets that may stand around an address of IPv6.
+static str host_of(const char *at, const char *colon)
+{
+    bool has_brackets = colon - at >= 2 && *at == '[' && colon[-1] == ']';
+    return has_brackets ? (str){at + 1, (size_t)(colon - at) - 2} : (str){at, (size_t)(colon - at)};
+}
+
+static bool is_v6(str host)
+{
+    char address[INET6_ADDRSTRLEN];
+    struct in6_addr unused;
+    const char *scope = memchr(host.at, '%', host.len);
+    size_t len = scope ? (size_t)(scope - host.at) : host.len;
+    if (len >= sizeof address)
+        return false;
+    memcpy(address, host.at, len);
+    address[len] = 0;
+    return inet_pton(AF_INET6, address, &unused) == 1;
+}
+
+// HOST:PORT, each may be *. What has more colons, or brackets, is an address of IPv6: its end is
+// not taken for a port that was forgotten.
 static bool is_address(const char *what)
 {
     const char *port = strrchr(what, ':');
     if (!port || port == what)
+        return false;
+    str host = host_of(what, port);
+    if ((host.at != what || memchr(what, ':', host.len)) && !is_v6(host))
         return false;
     size_t digits = strspn(++port, "0123456789");
     return !strcmp(port, "*") ||
@@ -88,7 +113,7 @@ kiln_status kiln_allow(kiln *k, const char *right, const char *what)
         return error_set(
             k, KILN_E_BAD_ARGUMENT, K6003,
             "kiln_allow: \"net\" takes HOST:PORT, each may be *, not '%s'; the port is "
-            "a number up to 65535",
+            "a number up to 65535, an IPv6 address may stand in brackets",
             what);
     io_state *s = io_of(k);
     io_grant *g = s ? calloc(1, sizeof *g) : NULL;
@@ -154,7 +179,8 @@ static bool net_fits(const char *grant, const char *asked)
     if (!g || !a)
         return false;
     bool any_host = g == grant + 1 && *grant == '*';
-    return (any_host || is_same_word(grant, (size_t)(g - grant), asked, (size_t)(a - asked))) &&
+    str host = host_of(grant, g);
+    return (any_host || is_same_word(host.at, host.len, asked, (size_t)(a - asked))) &&
            (!strcmp(g, ":*") || strtol(g + 1, NULL, 10) == strtol(a + 1, NULL, 10));
 }
 
