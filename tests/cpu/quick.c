@@ -12,11 +12,10 @@
 
 // These, as written, are interpreted: more values than a frame on the stack may have; an atomic
 // operation of 8 bytes whose pointer might be one to a local array.
-static const char *const interpreted[][2] = {{"tests/run/fragment.c", "bytes"},
-                                             {"tests/run/heap.c", "heap_tree"},
-                                             {"tests/run/heap.c", "heap_grow"},
-                                             {"tests/run/heap.c", "heap_calls"},
-                                             {"tests/run/libc_more.c", "libc_copies"}};
+static const char *const interpreted[][2] = {
+    {"tests/run/fragment.c", "bytes"},  {"tests/run/heap.c", "heap_tree"},
+    {"tests/run/heap.c", "heap_grow"},  {"tests/run/heap.c", "heap_calls"},
+    {"tests/run/libc.c", "libc_print"}, {"tests/run/libc_more.c", "libc_copies"}};
 
 typedef struct tally {
     unsigned passed, failed;
