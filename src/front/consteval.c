@@ -319,9 +319,9 @@ static bool gnu_number(front *f, const ast_expr *e, const_value *out)
     static const struct {
         const char *name;
         double value;
-    } rows[] = {{"k_gnu_inf", INFINITY},      {"k_gnu_inff", INFINITY},
-                {"k_gnu_huge_val", INFINITY}, {"k_gnu_huge_valf", INFINITY},
-                {"k_gnu_nan", NAN},           {"k_gnu_nanf", NAN}};
+    } rows[] = {{"k_gnu_inf", (double)INFINITY},      {"k_gnu_inff", (double)INFINITY},
+                {"k_gnu_huge_val", (double)INFINITY}, {"k_gnu_huge_valf", (double)INFINITY},
+                {"k_gnu_nan", (double)NAN},           {"k_gnu_nanf", (double)NAN}};
     for (size_t i = 0; e->callee_decl && i < COUNT(rows); i++) {
         const char *name = name_cstr(f->names, rows[i].name);
         if (e->callee_decl->name != name || e->callee_decl != parse_library_func(f, "gnu.h", name))
