@@ -75,7 +75,7 @@ static const char *with_choices(const debug *d, const char *kernel_h)
     return out.at;
 }
 
-// Writes an embedded header and those it includes by relative names.
+// Writes an embedded header and those it includes.
 static bool write_header(debug *d, const char *name)
 {
     size_t len;
@@ -95,6 +95,11 @@ static bool write_header(debug *d, const char *name)
         const char *other = end ? join(d->a, folder, (str){start, (size_t)(end - start)}) : NULL;
         if (other)
             write_header(d, other); // one that is not there is the compiler's to complain about
+    }
+    for (const char *at = contents; (at = strstr(at, "include <kiln/")); at++) {
+        const char *start = at + strlen("include <"), *end = strchr(start, '>');
+        if (end)
+            write_header(d, str_format(d->a, "%.*s", (int)(end - start), start));
     }
     return true;
 }
