@@ -34,8 +34,8 @@ static bool pack_twice(kiln *k, const kiln_upsample_desc *u, const kiln_view *vi
 {
     uint32_t last = u->x.rank - 1, size = (uint32_t)view_element_size(&views[READ]);
     const axis *a = &along[count - 1];
-    if (!views[FIRST + count - 1].strides[last] || u->aligns_corners || a->in * 2 != a->out ||
-        a->stride != 1 || op_is_in_turn(k))
+    if (!u->x.rank || !views[FIRST + count - 1].strides[last] || u->aligns_corners ||
+        a->in * 2 != a->out || a->stride != 1 || op_is_in_turn(k))
         return false;
     op_walk how = {.widest = 16 / size, .dense = 1 << WRITTEN | 1 << (FIRST + count - 1)};
     for (; how.widest >= 4; how.widest /= 2) {
