@@ -126,6 +126,7 @@ int run_wrap_main(run *r)
     }
     text out = {.in = scratch};
     put_kernel(&out, r, source);
+    r->launches[0].kernel_name = kernel_name(source); // the file may have kernels, too
     r->source = strdup(out.at);
     r->source_len = out.len;
     r->program_path = malloc(strlen(r->path) + sizeof ".main");
@@ -138,7 +139,6 @@ int run_wrap_main(run *r)
     if (!r->source || !r->program_path)
         return EXIT_WORLD;
     run_launch *l = &r->launches[0];
-    l->kernel_name = kernel_name(source); // the file may have kernels, too
     l->has_grid = true;
     l->grid[0] = l->grid[1] = l->grid[2] = 1;
     return 0;
