@@ -60,6 +60,26 @@ static bool is_plain(const type *def)
     return def->fields.len > 0;
 }
 
+// The #pragma pack that gives the struct its layout; 0: none is needed.
+enum { NO_PACK = 256 }; // … there is none
+static uint32_t pack_of(const type *def)
+{
+    bool is_packed = false;
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < def->fields.len; i++) {
+        uint32_t align = type_align(def->fields.at[i].type);
+        is_packed |= align > def->align || def->fields.at[i].offset % align;
+    }
+    for (uint32_t i = 0; is_packed && i < def->fields.len; i++) {
+        uint32_t align = type_align(def->fields.at[i].type);
+        align = align > def->align ? def->align : align;
+        most = align > most ? align : most;
+        if (def->fields.at[i].offset % align)
+            return NO_PACK;
+    }
+    return !is_packed ? 0 : most < def->align ? NO_PACK : def->align;
+}
+
 // A name of its own for the type: its tag, the typedef of a struct without one, or `otherwise`.
 static const char *pick_name(header_types *h, const front *f, const type *def,
                              const char *otherwise)
@@ -95,7 +115,7 @@ static const char *record_name(header_types *h, const front *f, const type *t,
                                const char *otherwise);
 
 static void add_members(header_types *h, const front *f, const type *def, const char *name,
-                        text *out)
+                        uint32_t pack, text *out)
 {
     uint64_t end = 0;
     uint32_t most = 1;
@@ -107,6 +127,7 @@ static void add_members(header_types *h, const front *f, const type *def, const 
         const field *member = &def->fields.at[i];
         const type *element = element_of(member->type);
         uint32_t align = type_align(member->type);
+        align = pack && align > pack ? pack : align;
         uint64_t place = (end + align - 1) / align * align;
         const char *called = member_name(h, def, i);
         if (def->kind != TY_UNION && member->offset > place)
@@ -138,19 +159,23 @@ static const char *record_name(header_types *h, const front *f, const type *t,
     const char *name = pick_name(h, f, def, otherwise);
     text body = {.in = h->in};
     const char *word = def->kind == TY_UNION ? "union" : "struct";
-    if (is_plain(def)) {
+    uint32_t pack = pack_of(def);
+    bool has_members = is_plain(def) && pack != NO_PACK;
+    if (has_members) {
+        if (pack)
+            text_printf(&body, "#pragma pack(push, %u)\n", pack);
         text_printf(&body, "typedef %s %s {\n", word, name);
-        add_members(h, f, def, name, &body);
+        add_members(h, f, def, name, pack, &body);
     } else {
         text_printf(&body, "typedef struct %s {\n    KILN_ALIGN(%u) uint8_t bytes[%llu];\n", name,
                     def->align, (unsigned long long)def->size);
     }
-    text_printf(&body, "} %s;\n", name);
+    text_printf(&body, "} %s;\n%s", name, has_members && pack ? "#pragma pack(pop)\n" : "");
     text_add(&h->structs, body.at, body.len);
     text_printf(&h->buffers,
                 "KILN_STATIC_ASSERT(sizeof(%s) == %llu, \"its kernels have another size\");\n",
                 name, (unsigned long long)def->size);
-    bool has_places = is_plain(def) && !def->is_vector;
+    bool has_places = has_members && !def->is_vector;
     for (uint32_t i = 0; has_places && i < def->fields.len; i++)
         if (def->fields.at[i].offset)
             text_printf(&h->buffers,

@@ -164,6 +164,12 @@ static const type *t_from_pointer(front *f, ast_expr *e, const builtin *b, const
             diag_label(d, leaf->decl->at, "declared here");
         return NULL;
     }
+    if (t->is_low) {
+        diag *d = diag_raise(f->diags, K2010, arg->at, "this points into a packed struct");
+        diag_label(d, arg->at, "'%s' needs a pointer to what is aligned", b->name);
+        diag_note(d, "copy the member to a variable");
+        return NULL;
+    }
     const type *found = s->takes_any ? t->unqualified : find_choice(s, t);
     bool is_object = t->kind != TY_VOID && t->kind != TY_FUNC && t->kind != TY_TENSOR_MAP &&
                      !type_def(t)->is_incomplete;

@@ -495,7 +495,7 @@ bool check_pointee_same(const type *a, const type *b)
         a = a->base;
         b = b->base;
     }
-    return type_same(a->unqualified, b->unqualified, false);
+    return a->is_low == b->is_low && type_same(a->unqualified, b->unqualified, false);
 }
 
 // As above, and under C's rules integers of the same size that differ in sign: compilers of C take
@@ -515,6 +515,23 @@ unsigned check_deep_quals(const type *t)
         quals |= t->quals;
     }
     return quals & (QUAL_CONST | QUAL_VOLATILE);
+}
+
+static const type *natural(const type *t)
+{
+    while (t->kind == TY_ARRAY)
+        t = t->base;
+    return t->unqualified;
+}
+
+static ast_expr *packed_pointer(front *f, ast_expr *e, const type *source, const char *place)
+{
+    diag *d = diag_raise(f->diags, K2010, e->at, "this points into a packed struct");
+    diag_label(d, e->at, "%s'%s' is aligned to %u here, elsewhere to %u", place,
+               T_OF(f, natural(source)), type_align(source), type_align(natural(source)));
+    diag_note(d, "a GPU reads through pointers only where the type is aligned: copy the member, or "
+                 "pass a pointer to the struct");
+    return check_poison(f, e);
 }
 
 static ast_expr *convert_pointer(front *f, ast_expr *e, const type *to, const char *place)
@@ -542,6 +559,9 @@ static ast_expr *convert_pointer(front *f, ast_expr *e, const type *to, const ch
     const type *source = from->base, *target = to->base;
     bool same = source->kind == TY_VOID || target->kind == TY_VOID || source->kind == TY_POISON ||
                 target->kind == TY_POISON || check_pointee_fits(f, source, target);
+    if (!same && source->is_low && !target->is_low &&
+        check_pointee_same(natural(source), natural(target)))
+        return packed_pointer(f, e, source, place);
     if (!same) {
         diag *d = diag_raise(f->diags, K2010, e->at, "'%s' is not '%s'", T_OF(f, from->unqualified),
                              T_OF(f, to->unqualified));

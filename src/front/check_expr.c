@@ -425,8 +425,8 @@ static ast_expr *check_member(front *f, ast_expr *e)
     e->field_offset = offset;
     e->bits = member->bits ? member : NULL;
     unsigned quals = record->quals & (QUAL_CONST | QUAL_VOLATILE);
-    e->type =
-        quals ? type_qualified(f->in, member->type, member->type->quals | quals) : member->type;
+    const type *t = type_of_member(f->in, record, member, offset);
+    e->type = quals ? type_qualified(f->in, t, t->quals | quals) : t;
     e->is_lvalue = e->is_arrow || a->is_lvalue;
     e->is_checked = true;
     return e->type->kind == TY_POISON ? check_poison(f, e) : e;

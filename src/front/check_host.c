@@ -26,10 +26,13 @@ static const char *add_scalars(host_maker *m, const type *t, uint64_t offset, ui
     if (t->kind == TY_UNION || t->kind == TY_FUNC || t->kind == TY_TENSOR_MAP)
         return "only numbers, vectors, structs of them and arrays in structs travel";
     if (t->kind == TY_STRUCT) {
-        for (uint32_t i = 0; i < def->fields.len && !why; i++)
-            why = def->fields.at[i].bits ? "bit-fields do not travel"
-                                         : add_scalars(m, def->fields.at[i].type,
-                                                       offset + def->fields.at[i].offset, count);
+        for (uint32_t i = 0; i < def->fields.len && !why; i++) {
+            const field *f = &def->fields.at[i];
+            why = f->bits ? "bit-fields do not travel"
+                  : type_align(f->type) > def->align
+                      ? "packed structs do not travel"
+                      : add_scalars(m, f->type, offset + f->offset, count);
+        }
         return why;
     }
     if (t->kind == TY_ARRAY) {

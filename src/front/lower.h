@@ -81,9 +81,11 @@ var_slot *lower_slot(lower *l, ast_decl *d); // a variable's, made on first need
 place lower_temp(lower *l, const type *t, span at);
 place lower_place(lower *l, const ast_expr *e);   // of an lvalue, or of a record value
 place lower_pointee(lower *l, const ast_expr *e); // what the pointer value `e` points to
-ir_ref lower_address(lower *l, place p);          // as a pointer in p's own space
-ir_ref lower_generic(lower *l, ir_ref pointer);   // the same pointer as ptr.gen
-ir_ref lower_load(lower *l, place p);             // of a scalar
+// What lies `offset` bytes behind the start of p, inside it; `bits` as in place.
+place lower_inside(lower *l, place p, uint64_t offset, const type *t, const field *bits);
+ir_ref lower_address(lower *l, place p);        // as a pointer in p's own space
+ir_ref lower_generic(lower *l, ir_ref pointer); // the same pointer as ptr.gen
+ir_ref lower_load(lower *l, place p);           // of a scalar
 void lower_store(lower *l, place p, ir_ref value);
 
 // --- lower_bits.c: bit-fields

@@ -42,13 +42,14 @@ static ir_ref masked(lower *l, ir_ref v, uint64_t mask)
     return ir_bin(&l->at, IR_AND, t, v, ir_constant(l->func, t, mask));
 }
 
-static place unit_place(const place *p, uint32_t i)
+static place unit_place(lower *l, const place *p, uint32_t i)
 {
     static const type_kind kinds[9] = {[1] = TY_U8, [2] = TY_U16, [4] = TY_U32, [8] = TY_U64};
     const field *f = p->bits;
+    const type *t = type_scalar(kinds[f->unit]);
     return (place){.base = p->base,
                    .offset = lower_offset(p->offset, (uint64_t)i * f->unit),
-                   .type = type_scalar(kinds[f->unit]),
+                   .type = p->type->is_low ? type_lowered(l->f->in, t, type_align(p->type)) : t,
                    .hint = p->hint};
 }
 
@@ -74,7 +75,7 @@ ir_ref lower_load_bits(lower *l, place p)
     ir_type t = work_type(f);
     ir_ref all = IR_NONE;
     for (uint32_t i = 0; i < f->units; i++) {
-        ir_ref unit = resized(l, lower_load(l, unit_place(&p, i)), t, false);
+        ir_ref unit = resized(l, lower_load(l, unit_place(l, &p, i)), t, false);
         unit = shifted(l, IR_SHL, unit, 8 * i * f->unit);
         all = i ? ir_bin(&l->at, IR_OR, t, all, unit) : unit;
     }
@@ -91,7 +92,7 @@ void lower_store_bits(lower *l, place p, ir_ref value)
         unsigned low = 8 * i * f->unit;
         uint64_t whole = f->unit == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * f->unit) - 1;
         uint64_t own = mask >> low & whole;
-        place at = unit_place(&p, i);
+        place at = unit_place(l, &p, i);
         ir_ref part = shifted(l, IR_LSHR, v, low);
         if (own != whole) {
             ir_ref rest = masked(l, resized(l, lower_load(l, at), t, false), whole & ~own);

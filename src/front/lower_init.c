@@ -46,13 +46,9 @@ static void list_init(lower *l, place to, const ast_expr *list)
         lower_zero(l, to);
     for (uint32_t i = 0; i < list->inits.len; i++) {
         const init_entry *entry = &list->inits.at[i];
-        place at = {.base = to.base,
-                    .offset = lower_offset(to.offset, entry->offset),
-                    .type = entry->bits ? entry->bits->type->unqualified
-                                        : entry->value->type->unqualified,
-                    .hint = to.hint,
-                    .bits = entry->bits};
-        lower_init(l, at, entry->value);
+        const type *t = entry->bits ? entry->bits->type : entry->value->type;
+        lower_init(l, lower_inside(l, to, entry->offset, t->unqualified, entry->bits),
+                   entry->value);
     }
 }
 

@@ -16,7 +16,7 @@ typedef vec(piece) pieces;
 
 static uint32_t align_of(const type *t)
 {
-    uint32_t align = type_is_record(t) ? type_def(t)->align : t->align;
+    uint32_t align = type_is_record(t) && !t->is_low ? type_def(t)->align : t->align;
     return align ? align : 1;
 }
 
@@ -24,6 +24,17 @@ static place place_at(ir_ref base, int64_t offset, const type *t)
 {
     uint8_t hint = t->quals & QUAL_VOLATILE ? IR_HINT_VOLATILE : IR_HINT_NONE;
     return (place){.base = base, .offset = offset, .type = t, .hint = hint};
+}
+
+place lower_inside(lower *l, place p, uint64_t offset, const type *t, const field *bits)
+{
+    t = bits ? type_lowered(l->f->in, t, type_align(p.type))
+             : type_inside(l->f->in, p.type, offset, t);
+    place part = place_at(p.base, lower_offset(p.offset, offset), t);
+    if (p.hint)
+        part.hint = p.hint;
+    part.bits = bits;
+    return part;
 }
 
 // --- slots
@@ -157,7 +168,8 @@ place lower_pointee(lower *l, const ast_expr *e)
         p = offset_pointee(l, e);
     else
         p = (place){.base = lower_value(l, e), .type = to};
-    return place_at(p.base, p.offset, to);
+    bool is_inside = e->kind == E_CONVERT && e->convert == CONVERT_DECAY;
+    return place_at(p.base, p.offset, is_inside ? type_inside(l->f->in, p.type, 0, to) : to);
 }
 
 static place index_place(lower *l, const ast_expr *e)
@@ -168,17 +180,14 @@ static place index_place(lower *l, const ast_expr *e)
     place p = lower_pointee(l, e->a);
     ir_ref bytes = lower_scaled(l, e->b, lower_size(e->type), &constant);
     p = moved(l, p, bytes, constant, e->at);
-    return place_at(p.base, p.offset, e->type);
+    return place_at(p.base, p.offset,
+                    p.type->is_low ? type_lowered(l->f->in, e->type, p.type->align) : e->type);
 }
 
 static place member_place(lower *l, const ast_expr *e)
 {
     place p = e->is_arrow ? lower_pointee(l, e->a) : lower_place(l, e->a);
-    place member = place_at(p.base, lower_offset(p.offset, e->field_offset), e->type);
-    if (p.hint)
-        member.hint = p.hint;
-    member.bits = e->bits;
-    return member;
+    return lower_inside(l, p, e->field_offset, e->type, e->bits);
 }
 
 static place string_place(lower *l, const ast_expr *e)
@@ -270,11 +279,65 @@ static void store_piece(lower *l, place p, piece part, const ir_ref *values)
     in->align = (uint16_t)(part.count > 1 ? part.count * ir_type_size(part.type) : 0);
 }
 
+// --- numbers that are not aligned, by units that are
+
+static ir_type unit_of(uint32_t bytes)
+{
+    return bytes >= 8 ? IR_I64 : bytes == 4 ? IR_I32 : bytes == 2 ? IR_I16 : IR_I8;
+}
+
+static bool is_split(place p)
+{
+    return p.type->is_low && p.type->align < p.type->size;
+}
+
+static ir_ref load_split(lower *l, place p)
+{
+    uint32_t unit = p.type->align, size = (uint32_t)p.type->size;
+    ir_type work = size == 8 ? IR_I64 : IR_I32, t = type_ir(p.type);
+    ir_ref all = IR_NONE;
+    for (uint32_t i = 0; i < size; i += unit) {
+        ir_ref part;
+        load_piece(l, p, (piece){i, unit_of(unit), 1}, &part);
+        if (unit_of(unit) != work)
+            part = ir_convert(&l->at, IR_ZEXT, work, part);
+        if (i)
+            part = ir_bin(&l->at, IR_SHL, work, part, ir_i32(l->func, (int32_t)(8 * i)));
+        all = i ? ir_bin(&l->at, IR_OR, work, all, part) : part;
+    }
+    if (size == 2)
+        all = ir_convert(&l->at, IR_TRUNC, IR_I16, all);
+    if (t == IR_PTR_GEN)
+        return ir_convert(&l->at, IR_INTTOPTR, t, all);
+    return t == unit_of(size) ? all : ir_convert(&l->at, IR_BITCAST, t, all);
+}
+
+static void store_split(lower *l, place p, ir_ref value)
+{
+    uint32_t unit = p.type->align, size = (uint32_t)p.type->size;
+    ir_type work = size == 8 ? IR_I64 : IR_I32, t = type_ir(p.type);
+    if (t == IR_PTR_GEN)
+        value = ir_convert(&l->at, IR_PTRTOINT, IR_I64, lower_generic(l, value));
+    else if (t != unit_of(size))
+        value = ir_convert(&l->at, IR_BITCAST, unit_of(size), value);
+    if (size == 2)
+        value = ir_convert(&l->at, IR_ZEXT, work, value);
+    for (uint32_t i = 0; i < size; i += unit) {
+        ir_ref part = value;
+        if (i)
+            part = ir_bin(&l->at, IR_LSHR, work, part, ir_i32(l->func, (int32_t)(8 * i)));
+        part = ir_convert(&l->at, IR_TRUNC, unit_of(unit), part);
+        store_piece(l, p, (piece){i, unit_of(unit), 1}, &part);
+    }
+}
+
 ir_ref lower_load(lower *l, place p)
 {
     ir_ref value;
     if (p.bits)
         return lower_load_bits(l, p);
+    if (is_split(p))
+        return load_split(l, p);
     load_piece(l, p, (piece){0, type_ir(p.type), 1}, &value);
     return value;
 }
@@ -283,6 +346,8 @@ void lower_store(lower *l, place p, ir_ref value)
 {
     if (p.bits)
         lower_store_bits(l, p, value);
+    else if (is_split(p))
+        store_split(l, p, value);
     else
         store_piece(l, p, (piece){0, type_ir(p.type), 1}, &value);
 }
@@ -299,8 +364,15 @@ void lower_store_many(lower *l, place p, ir_type t, uint32_t count, const ir_ref
 
 // --- whole records and arrays
 
-// Appends the scalars of `t`; false when there are more than LOWER_LEAF_LIMIT.
-static bool gather(lower *l, const type *t, uint64_t offset, pieces *out);
+static uint32_t align_at(uint32_t align, uint64_t offset)
+{
+    uint64_t low = offset & (~offset + 1);
+    return offset && low < align ? (uint32_t)low : align;
+}
+
+// Appends the scalars of `t`, `offset` bytes behind what is aligned to `align`; false when there
+// are more than LOWER_LEAF_LIMIT. Those that are not aligned there are several pieces.
+static bool gather(lower *l, const type *t, uint32_t align, uint64_t offset, pieces *out);
 
 static uint64_t pieces_bytes(const pieces *list)
 {
@@ -311,26 +383,26 @@ static uint64_t pieces_bytes(const pieces *list)
 }
 
 // A union travels as its first member that covers all its bytes, else as words.
-static bool gather_union(lower *l, const type *t, uint64_t offset, pieces *out)
+static bool gather_union(lower *l, const type *t, uint32_t align, uint64_t offset, pieces *out)
 {
     const type *def = type_def(t);
     for (uint32_t i = 0; i < def->fields.len; i++) {
         pieces member = {0};
         if (def->fields.at[i].bits)
             continue;
-        if (!gather(l, def->fields.at[i].type, 0, &member))
+        if (!gather(l, def->fields.at[i].type, align, offset, &member))
             return false;
         if (pieces_bytes(&member) != def->size)
             continue;
         for (uint32_t k = 0; k < member.len; k++) {
             if (out->len >= LOWER_LEAF_LIMIT)
                 return false;
-            member.at[k].offset += offset;
             vec_push(l->f->in, out, member.at[k]);
         }
         return true;
     }
-    uint32_t word = def->align >= 4 ? 4 : def->align;
+    uint32_t word = align_at(align, offset) < def->align ? align_at(align, offset) : def->align;
+    word = word > 4 ? 4 : word;
     ir_type word_type = word == 4 ? IR_I32 : word == 2 ? IR_I16 : IR_I8;
     for (uint64_t at = 0; at < def->size; at += word) {
         if (out->len >= LOWER_LEAF_LIMIT)
@@ -341,7 +413,8 @@ static bool gather_union(lower *l, const type *t, uint64_t offset, pieces *out)
 }
 
 // The bytes of the bit-fields from member *i on, and *i moved behind them.
-static bool gather_bits(lower *l, const type *def, uint32_t *i, uint64_t offset, pieces *out)
+static bool gather_bits(lower *l, const type *def, uint32_t *i, uint32_t align, uint64_t offset,
+                        pieces *out)
 {
     uint64_t lo = UINT64_MAX, hi = 0;
     for (; *i < def->fields.len && def->fields.at[*i].bits; ++*i) {
@@ -352,7 +425,8 @@ static bool gather_bits(lower *l, const type *def, uint32_t *i, uint64_t offset,
     }
     while (lo < hi) {
         uint64_t size = 8;
-        while (lo % size || size > hi - lo || size > def->align)
+        while (lo % size || size > hi - lo || size > def->align ||
+               size > align_at(align, offset + lo))
             size /= 2;
         if (out->len >= LOWER_LEAF_LIMIT)
             return false;
@@ -363,16 +437,16 @@ static bool gather_bits(lower *l, const type *def, uint32_t *i, uint64_t offset,
     return true;
 }
 
-static bool gather(lower *l, const type *t, uint64_t offset, pieces *out)
+static bool gather(lower *l, const type *t, uint32_t align, uint64_t offset, pieces *out)
 {
     const type *def = type_def(t);
     if (t->kind == TY_UNION)
-        return gather_union(l, t, offset, out);
+        return gather_union(l, t, align, offset, out);
     if (t->kind == TY_STRUCT) {
         for (uint32_t i = 0; i < def->fields.len;) {
             const field *f = &def->fields.at[i];
-            if (f->bits ? !gather_bits(l, def, &i, offset, out)
-                        : !gather(l, f->type, offset + f->offset, out))
+            if (f->bits ? !gather_bits(l, def, &i, align, offset, out)
+                        : !gather(l, f->type, align, offset + f->offset, out))
                 return false;
             i += !f->bits;
         }
@@ -380,21 +454,24 @@ static bool gather(lower *l, const type *t, uint64_t offset, pieces *out)
     }
     if (t->kind == TY_ARRAY) {
         for (uint64_t i = 0; i < t->len; i++) {
-            if (!gather(l, t->base, offset + i * lower_size(t->base), out))
+            if (!gather(l, t->base, align, offset + i * lower_size(t->base), out))
                 return false;
         }
         return true;
     }
-    if (out->len >= LOWER_LEAF_LIMIT)
-        return false;
-    vec_push(l->f->in, out, (piece){offset, type_ir(t), 1});
+    uint32_t unit = align_at(align, offset);
+    if (unit >= t->size) {
+        if (out->len >= LOWER_LEAF_LIMIT)
+            return false;
+        vec_push(l->f->in, out, (piece){offset, type_ir(t), 1});
+        return true;
+    }
+    for (uint64_t at = 0; at < t->size; at += unit) {
+        if (out->len >= LOWER_LEAF_LIMIT)
+            return false;
+        vec_push(l->f->in, out, (piece){offset + at, unit_of(unit), 1});
+    }
     return true;
-}
-
-static uint32_t align_at(uint32_t align, uint64_t offset)
-{
-    uint64_t low = offset & (~offset + 1);
-    return offset && low < align ? (uint32_t)low : align;
 }
 
 // How many of the scalars from `i` on can be moved by one access.
@@ -416,25 +493,34 @@ static uint32_t run_length(const pieces *list, uint32_t i, uint32_t align)
     return best;
 }
 
-static bool gather_wide(lower *l, const type *t, pieces *out)
+static bool gather_wide(lower *l, const type *t, uint32_t align, pieces *out)
 {
     pieces scalars = {0};
-    if (!gather(l, t, 0, &scalars))
+    if (!gather(l, t, align, 0, &scalars))
         return false;
     for (uint32_t i = 0; i < scalars.len;) {
-        uint32_t n = run_length(&scalars, i, align_of(t));
+        uint32_t n = run_length(&scalars, i, align);
         vec_push(l->f->in, out, (piece){scalars.at[i].offset, scalars.at[i].type, n});
         i += n;
     }
     return true;
 }
 
+// What both are aligned to.
+static uint32_t common_align(place to, const place *from)
+{
+    uint32_t align = align_of(to.type);
+    return from && from->type->is_low && align_of(from->type) < align ? align_of(from->type)
+                                                                      : align;
+}
+
 // loop over the words of `to`: from `from`, or zeros when it is NULL
 static void word_loop(lower *l, place to, const place *from)
 {
     ir_func *f = l->func;
-    uint32_t word = align_of(to.type) >= 8 ? 8 : align_of(to.type);
-    ir_type t = word == 8 ? IR_I64 : word == 4 ? IR_I32 : word == 2 ? IR_I16 : IR_I8;
+    uint32_t word = common_align(to, from);
+    word = word > 8 ? 8 : word;
+    ir_type t = unit_of(word);
     ir_ref target = lower_address(l, to);
     ir_ref source = from ? lower_address(l, *from) : IR_NONE;
     ir_ref start = ir_i64(f, 0);
@@ -466,7 +552,7 @@ void lower_copy(lower *l, place to, place from)
         lower_store(l, to, lower_load(l, from));
         return;
     }
-    if (!gather_wide(l, to.type, &list)) {
+    if (!gather_wide(l, to.type, common_align(to, &from), &list)) {
         word_loop(l, to, &from);
         return;
     }
@@ -482,7 +568,7 @@ void lower_copy(lower *l, place to, place from)
 static bool zero_pieces(lower *l, place to)
 {
     pieces list = {0};
-    if (!gather_wide(l, to.type, &list))
+    if (!gather_wide(l, to.type, align_of(to.type), &list))
         return false;
     for (uint32_t i = 0; i < list.len; i++) {
         ir_ref values[16];

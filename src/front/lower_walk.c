@@ -91,7 +91,8 @@ bool lower_keeps_in_place(const lower *l, const ast_expr *call, uint32_t n)
     while (e->kind == E_CONVERT && (e->convert == CONVERT_LOAD || e->convert == CONVERT_NOOP))
         e = e->a;
     ast_decl *d = root_of(e);
-    if (!d || !e->is_lvalue || (e->type->quals & QUAL_VOLATILE) || d->is_shared || d->is_per_thread)
+    if (!d || !e->is_lvalue || e->type->is_low || (e->type->quals & QUAL_VOLATILE) ||
+        d->is_shared || d->is_per_thread)
         return false;
     return d->is_const_data || is_private(d, l->decl->body);
 }

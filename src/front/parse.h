@@ -46,7 +46,8 @@ typedef struct parse_common {
     vec(ast_decl *) tried_names;
     vec(type *) tried_tags;
     vec(library) libraries;
-    span packed_at;         // of the #pragma pack that holds here
+    uint32_t pack;          // #pragma pack: the most alignment of a member; 0: any
+    span order_at;          // of #pragma scalar_storage_order, which is refused
     struct parser *current; // of the innermost body
     uint32_t stack;         // levels of recursion spent by the functions of the chain
     uint32_t order;         // of the newest declaration
@@ -71,12 +72,14 @@ typedef struct parser {
     bool had_error;          // a syntax error: the tree has holes
     uint32_t linkage_braces; // open extern "C" { … }
     bool is_library;
-    bool is_trial;     // errors will be put away: see parse_decl.c
-    bool insists;      // … but not these: the declaration contradicts one of ours
-    bool was_deep;     // nested too deeply, and that was said
-    span noinline_at;  // of the attribute, in the attributes parsed last
-    bool met_noreturn; // likewise
-    start_mark start;  // of the attributes of the declaration so far
+    bool is_trial;      // errors will be put away: see parse_decl.c
+    bool insists;       // … but not these: the declaration contradicts one of ours
+    bool was_deep;      // nested too deeply, and that was said
+    span noinline_at;   // of the attribute, in the attributes parsed last
+    bool met_noreturn;  // likewise
+    span packed_at;     // likewise, where a record or its member can have it …
+    bool may_be_packed; // … as here
+    start_mark start;   // of the attributes of the declaration so far
     uint32_t depth;
     uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
@@ -223,6 +226,9 @@ const type *find_type_name(parser *p, const char *name, ast_decl **decl);
 typedef enum storage_rule { STORAGE_NONE, STORAGE_REGISTER, STORAGE_ANY } storage_rule;
 specifiers parse_specifiers(parser *p, storage_rule allowed);
 void parse_attributes(parser *p, uint32_t *align, span *align_at);
+// The same where they may say `packed`: its place, or nothing.
+span parse_packable_attributes(parser *p, uint32_t *align, span *align_at);
+void parse_useless_packed(parser *p, span at);
 void check_alignas(parser *p, const specifiers *s, const type *t);
 void unknown_type(parser *p);
 unsigned qualifier(token_kind k); // QUAL_*, or 0

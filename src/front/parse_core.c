@@ -275,7 +275,9 @@ int32_t parse_pragma(parser *p)
     if (t->name == p->common->words[W_EARLY_RETURN])
         p->f->allows_early_return = t->number != 0;
     if (t->name == p->common->words[W_PACKED])
-        p->common->packed_at = t->number ? t->at : (span){0, 0};
+        p->common->pack = (uint32_t)t->number;
+    if (t->name == p->common->words[W_SCALAR_STORAGE_ORDER])
+        p->common->order_at = t->number ? t->at : (span){0, 0};
     if (t->number || t->name != p->common->words[W_UNROLL])
         return t->number;
     span open = here(p);

@@ -46,7 +46,8 @@ static diag *bad_bits(parser *p, members *m, span at, const char *message)
 }
 
 // `: width` behind a declarator; true when the member is a bit-field of f's type.
-static bool parse_bits(parser *p, members *m, const specifiers *s, const declarator *d, field *f)
+static bool parse_bits(parser *p, members *m, const specifiers *s, const declarator *d,
+                       bool *is_packed, field *f)
 {
     span colon = here(p);
     step(p);
@@ -58,7 +59,7 @@ static bool parse_bits(parser *p, members *m, const specifiers *s, const declara
     }
     uint32_t align = s->align;
     span align_at = s->align_at;
-    parse_attributes(p, &align, &align_at);
+    *is_packed |= parse_packable_attributes(p, &align, &align_at).lo != 0;
     const type *t = d->type;
     span at = span_join(colon, e->at);
     int64_t most = t->kind == TY_BOOL ? 1 : (int64_t)(8 * type_size(t));
@@ -88,11 +89,13 @@ static bool parse_bits(parser *p, members *m, const specifiers *s, const declara
     return true;
 }
 
-static void add_bits(parser *p, members *m, const specifiers *s, const declarator *d)
+static void add_bits(parser *p, members *m, const specifiers *s, const declarator *d,
+                     bool is_packed)
 {
     field f = {0};
-    if (!parse_bits(p, m, s, d, &f))
+    if (!parse_bits(p, m, s, d, &is_packed, &f))
         return;
+    f.is_packed = is_packed;
     if (f.name)
         note_member(p, m, f.name, f.at);
     m->named += f.name != NULL;
@@ -129,14 +132,15 @@ static bool member_type_is_ok(parser *p, const declarator *d)
     return false;
 }
 
-static void add_member(parser *p, members *m, const specifiers *s, const declarator *d)
+static void add_member(parser *p, members *m, const specifiers *s, const declarator *d,
+                       bool is_packed)
 {
     if (!member_type_is_ok(p, d)) {
         m->is_broken = true;
         return;
     }
     check_alignas(p, s, d->type);
-    field f = {.name = d->name, .at = d->at};
+    field f = {.name = d->name, .at = d->at, .is_packed = is_packed, .asked_align = s->align};
     f.type = type_aligned(p->f->in, d->type, s->align);
     if (d->name)
         note_member(p, m, d->name, d->at);
@@ -162,30 +166,38 @@ static void parse_member_line(parser *p, members *m)
         parse_static_assert(p);
         return;
     }
+    bool could = p->may_be_packed;
+    span outer = p->packed_at;
+    p->may_be_packed = true;
+    p->packed_at = (span){0, 0};
     specifiers s = parse_specifiers(p, STORAGE_NONE);
+    const bool are_packed = p->packed_at.lo != 0;
+    p->may_be_packed = could;
+    p->packed_at = outer;
     misplaced_marks(p, &s);
     if (kind(p) == TOK_SEMI) { // an anonymous struct or union, or a tag alone
         declarator d = {.at = s.at, .type = s.type};
         if (type_is_record(s.type) && !s.type->name)
-            add_member(p, m, &s, &d);
+            add_member(p, m, &s, &d, are_packed);
         else if (!s.has_tag)
             diag_raise(p->f->diags, K1044, s.at, "this line declares no member");
     }
     const specifiers of_all = s; // attributes beside one declarator are of that one alone
     while (kind(p) != TOK_SEMI && !p->is_panicking) {
         s = of_all;
-        parse_attributes(p, &s.align, &s.align_at);
+        bool is_packed = are_packed;
+        is_packed |= parse_packable_attributes(p, &s.align, &s.align_at).lo != 0;
         declarator d = {.at = here(p), .type = s.type};
         if (kind(p) != TOK_COLON)
             d = parse_declarator(p, s.type);
         if (kind(p) == TOK_COLON)
-            add_bits(p, m, &s, &d);
+            add_bits(p, m, &s, &d, is_packed);
         else if (!d.name)
             parse_expected(p, "the name of a member");
         else {
-            parse_attributes(p, &s.align, &s.align_at);
+            is_packed |= parse_packable_attributes(p, &s.align, &s.align_at).lo != 0;
             if (!p->is_panicking)
-                add_member(p, m, &s, &d);
+                add_member(p, m, &s, &d, is_packed);
         }
         if (!accept(p, TOK_COMMA))
             break;
@@ -213,11 +225,25 @@ static void check_flexible(parser *p, members *m, const type *record)
     }
 }
 
-static void parse_members(parser *p, type *record, uint32_t align)
+// A bit-field that lies in nine bytes: no access has its bits at once.
+static void check_wide_bits(parser *p, const type *record)
+{
+    for (uint32_t i = 0; i < record->fields.len; i++) {
+        const field *f = &record->fields.at[i];
+        if (f->units <= 8)
+            continue;
+        diag *d = diag_raise(p->f->diags, K1013, f->at, "this bit-field lies in nine bytes");
+        diag_label(d, f->at, "%d bits, the first of them in the middle of a byte", f->bits);
+        diag_note(d, "an unnamed one of width 0 starts a new unit");
+    }
+}
+
+static void parse_members(parser *p, type *record, uint32_t align, bool is_packed)
 {
     span open = here(p);
     step(p);
     members m = {.seen = map_make(p->f->in)};
+    uint32_t pack = p->common->pack;
     while (kind(p) != TOK_RBRACE && p->at < p->end) {
         parse_member_line(p, &m);
         if (p->is_panicking) {
@@ -226,15 +252,16 @@ static void parse_members(parser *p, type *record, uint32_t align)
         }
     }
     bool closed = expect_close(p, TOK_RBRACE, open);
-    if (p->common->packed_at.lo) {
-        diag *d = diag_raise(p->f->diags, K1028, record->at, "packed structs are not supported");
-        diag_label(d, record->at, "its members would not be aligned");
-        diag_label(d, p->common->packed_at, "this holds until #pragma pack()");
-        diag_note(d, "order the members by falling size, or read the bytes one by one");
+    if (p->common->order_at.lo) {
+        diag *d = diag_raise(p->f->diags, K1053, record->at, "bytes have the host's order");
+        diag_label(d, p->common->order_at, "this holds for the structs below it");
+        diag_note(d, "turn the bytes of a number with __builtin_bswap32 and its family");
         m.is_broken = true;
     }
     span at_end = {0, 0};
-    parse_attributes(p, &align, &at_end);
+    is_packed |= parse_packable_attributes(p, &align, &at_end).lo != 0;
+    for (uint32_t i = 0; i < m.list.len; i++)
+        m.list.at[i].is_packed |= is_packed;
     if (!m.named && !m.is_broken && closed) {
         diag *d = diag_raise(p->f->diags, K1038, span_join(open, previous(p)),
                              "a %s needs a member", record->kind == TY_UNION ? "union" : "struct");
@@ -243,8 +270,10 @@ static void parse_members(parser *p, type *record, uint32_t align)
     }
     check_flexible(p, &m, record);
     record->is_broken = m.is_broken;
-    if (!type_complete(record, m.list.at, m.list.len, align) && !m.is_broken)
+    bool is_complete = type_complete(record, m.list.at, m.list.len, align, pack);
+    if (!is_complete && record->is_incomplete && !m.is_broken)
         diag_raise(p->f->diags, K1041, record->at, "this type is larger than 1 TiB");
+    check_wide_bits(p, record);
     if (record->nesting > PARSE_MAX_NESTING)
         parse_error(p, K1007, record->at, "this type is derived more than %d times",
                     PARSE_MAX_NESTING);
@@ -291,12 +320,14 @@ static type *record_of_tag(parser *p, type_kind k, const char *tag, span at, boo
     return t;
 }
 
-// The keyword, attributes and the tag, NULL without one; `at` is where it stands, else the keyword.
-static const char *parse_tag(parser *p, uint32_t *align, span *align_at, span *at)
+// The keyword, attributes and the tag, NULL without one; `at` is where it stands, else the keyword;
+// `packed_at`: of that attribute.
+static const char *parse_tag(parser *p, uint32_t *align, span *packed_at, span *at)
 {
+    span align_at = {0, 0};
     *at = here(p);
     step(p);
-    parse_attributes(p, align, align_at);
+    *packed_at = parse_packable_attributes(p, align, &align_at);
     if (tok(p)->kind != TOK_IDENT)
         return NULL;
     const char *tag = tok(p)->name;
@@ -309,9 +340,11 @@ const type *parse_record(parser *p)
 {
     type_kind k = kind(p) == TOK_UNION ? TY_UNION : TY_STRUCT;
     uint32_t align = 0;
-    span at, align_at = {0, 0};
-    const char *tag = parse_tag(p, &align, &align_at, &at);
+    span at, packed_at;
+    const char *tag = parse_tag(p, &align, &packed_at, &at);
     bool defines = kind(p) == TOK_LBRACE;
+    if (!defines && packed_at.lo)
+        parse_useless_packed(p, packed_at);
     if (!tag && !defines) {
         parse_expected(p, "a tag or '{'");
         return type_scalar(TY_POISON);
@@ -321,7 +354,7 @@ const type *parse_record(parser *p)
         return type_scalar(TY_POISON);
     if (defines) {
         try_tag(p, t);
-        parse_members(p, t, align);
+        parse_members(p, t, align, packed_at.lo != 0);
     }
     return t;
 }
@@ -396,8 +429,12 @@ static bool parse_enumerators(parser *p)
 const type *parse_enum(parser *p)
 {
     uint32_t align = 0;
-    span at, align_at = {0, 0};
-    const char *tag = parse_tag(p, &align, &align_at, &at);
+    span at, packed_at, align_at = {0, 0};
+    const char *tag = parse_tag(p, &align, &packed_at, &at);
+    if (packed_at.lo) {
+        diag *d = diag_raise(p->f->diags, K1028, packed_at, "packed enums are not supported");
+        diag_label(d, packed_at, "an enum has the size of an int");
+    }
     bool defines = kind(p) == TOK_LBRACE;
     type *old = tag ? scope_find_tag(p->scope, tag, defines) : NULL;
     if (old && !old->is_enum) {

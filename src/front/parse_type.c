@@ -231,9 +231,9 @@ static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
         p->noinline_at = at;
     p->met_noreturn |= kind(p) == TOK_NORETURN;
     if (is_word(p, W_PACKED) || is_word(p, W_PACKED_)) {
-        diag *d = diag_raise(p->f->diags, K1028, at, "packed structs are not supported");
-        diag_label(d, at, "members would not be aligned, and GPUs cannot load across alignment");
-        diag_note(d, "order the members by falling size, or read the bytes one by one");
+        p->packed_at = at;
+        if (!p->may_be_packed)
+            parse_useless_packed(p, at);
     }
     if (changes_meaning(tok(p))) {
         diag *d =
@@ -277,6 +277,27 @@ void parse_attributes(parser *p, uint32_t *align, span *align_at)
         expect_close(p, TOK_RPAREN, open);
         expect_close(p, TOK_RPAREN, open);
     }
+}
+
+void parse_useless_packed(parser *p, span at)
+{
+    diag *d = diag_raise(p->f->diags, K1028, at, "'packed' does nothing here");
+    diag_label(d, at, "the type has its layout already");
+    diag_note(d, "it stands between the closing brace of a struct and the name, behind the word "
+                 "'struct', or at a member");
+}
+
+span parse_packable_attributes(parser *p, uint32_t *align, span *align_at)
+{
+    span outer = p->packed_at;
+    bool could = p->may_be_packed;
+    p->packed_at = (span){0, 0};
+    p->may_be_packed = true;
+    parse_attributes(p, align, align_at);
+    span met = p->packed_at;
+    p->packed_at = outer;
+    p->may_be_packed = could;
+    return met;
 }
 
 // --- specifiers

@@ -110,8 +110,10 @@ typedef struct pp {
     uint32_t file_depth;
     expansion *expansion;
     vec(pp_branch) conditions;
-    map once;  // keys of files with #pragma once
-    map texts; // key → source_file *
+    map once;            // keys of files with #pragma once
+    map texts;           // key → source_file *
+    uint32_t pack;       // #pragma pack: the most alignment of a member; 0: any …
+    vec(uint32_t) packs; // … and those that were pushed
     unsigned headers;
     uint32_t counter;
     uint32_t expanded;

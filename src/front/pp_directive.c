@@ -381,15 +381,38 @@ static void pragma_kiln(pp *p, lexer *l, span at)
                str_format(p->f->in, "known: %s", known.at));
 }
 
-// #pragma pack(…): the structs below it have another layout; pack() and pack(pop) end that.
+// #pragma pack(4), pack(push), pack(push, 4), pack(pop), pack(); a name behind push and pop is
+// C's hint for the reader.
 static void pragma_pack(pp *p, lexer *l, span at)
 {
-    token open = {0}, first = {0};
-    bool is_good = lex_next_in_line(l, &open) && open.kind == TOK_LPAREN;
-    bool ends =
-        is_good && lex_next_in_line(l, &first) &&
-        (first.kind == TOK_RPAREN || (first.kind == TOK_IDENT && !strcmp(first.name, "pop")));
-    pp_emit_pragma(p, at, "packed", !ends);
+    token t = {0};
+    bool is_good = lex_next_in_line(l, &t) && t.kind == TOK_LPAREN && lex_next_in_line(l, &t);
+    bool pushes = is_good && t.kind == TOK_IDENT && !strcmp(t.name, "push");
+    bool pops = is_good && t.kind == TOK_IDENT && !strcmp(t.name, "pop");
+    uint32_t pack = pushes ? p->pack : 0;
+    if (pushes)
+        vec_push(p->f->in, &p->packs, p->pack);
+    if (pops && p->packs.len)
+        pack = p->packs.at[--p->packs.len];
+    bool needs_more = pushes || pops; // a comma and a name or a number, or the end
+    if (needs_more)
+        is_good = lex_next_in_line(l, &t);
+    while (is_good && t.kind != TOK_RPAREN) {
+        is_good = !needs_more || (t.kind == TOK_COMMA && lex_next_in_line(l, &t));
+        if (is_good && t.kind == TOK_INT)
+            lex_settle_number(p->f, &t);
+        bool is_number =
+            is_good && t.kind == TOK_INT && t.integer <= 16 && !(t.integer & (t.integer - 1));
+        is_good &= is_number || (needs_more && t.kind == TOK_IDENT);
+        pack = is_number ? (uint32_t)t.integer : pack;
+        is_good = is_good && lex_next_in_line(l, &t);
+        needs_more = true;
+    }
+    if (!is_good)
+        bad_pragma(p, at, "this #pragma pack is not known",
+                   "it takes 1, 2, 4, 8 or 16, push and pop");
+    else
+        pp_emit_pragma(p, at, "packed", (int32_t)(p->pack = pack));
 }
 
 void pp_pragma(pp *p, lexer *l, span at)
@@ -411,7 +434,7 @@ void pp_pragma(pp *p, lexer *l, span at)
     else if (!strcmp(t.name, "pack"))
         pragma_pack(p, l, at);
     else if (!strcmp(t.name, "scalar_storage_order"))
-        pp_emit_pragma(p, at, "packed", 1);
+        pp_emit_pragma(p, at, "scalar_storage_order", 1);
     else if (!strcmp(t.name, "push_macro") || !strcmp(t.name, "pop_macro"))
         bad_pragma(p, at, "push_macro and pop_macro are not supported",
                    "use #undef and #define instead");

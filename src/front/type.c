@@ -84,7 +84,7 @@ uint64_t type_size(const type *t)
 uint32_t type_align(const type *t)
 {
     uint32_t of_record = type_def(t)->align;
-    return t->align > of_record ? t->align : of_record;
+    return t->is_low || t->align > of_record ? t->align : of_record;
 }
 
 bool type_is_incomplete(const type *t)
@@ -114,6 +114,7 @@ const type *type_array(arena *a, const type *of, uint64_t len, bool is_incomplet
     t->len = is_incomplete ? 0 : len;
     t->is_incomplete = is_incomplete;
     t->align = type_align(of);
+    t->is_low = of->is_low;
     t->nesting = one_deeper(of);
     uint64_t each = type_size(of);
     must(!each || t->len <= UINT64_MAX / each);
@@ -164,6 +165,32 @@ const type *type_aligned(arena *a, const type *t, uint32_t align)
     return copy;
 }
 
+const type *type_lowered(arena *a, const type *t, uint32_t align)
+{
+    if (align >= type_align(t))
+        return t;
+    type *copy = arena_copy(a, t, sizeof *t);
+    copy->align = align;
+    copy->is_low = true;
+    if (t->kind == TY_ARRAY) {
+        copy->base = type_lowered(a, t->base, align);
+        copy->unqualified = copy;
+    }
+    return copy;
+}
+
+const type *type_inside(arena *a, const type *outer, uint64_t offset, const type *t)
+{
+    uint64_t align = type_align(outer), low = offset & (~offset + 1);
+    return type_lowered(a, t, (uint32_t)(low && low < align ? low : align));
+}
+
+const type *type_of_member(arena *a, const type *record, const field *f, uint64_t offset)
+{
+    return f->bits ? type_lowered(a, f->type, type_align(record)) // a unit may lie anywhere in it
+                   : type_inside(a, record, offset, f->type);
+}
+
 type *type_record(arena *a, type_kind struct_or_union, const char *tag, span at)
 {
     must(struct_or_union == TY_STRUCT || struct_or_union == TY_UNION);
@@ -182,51 +209,58 @@ typedef struct layout {
     uint64_t bits; // taken so far
     uint64_t size; // bytes: the largest end of a member
     uint32_t align;
+    uint32_t pack; // the most alignment of a member; 0: any
     bool is_union;
 } layout;
 
-// Where a bit-field starts, in bits: it does not cross a boundary of its own type.
+// What the place of a member is a multiple of.
+static uint32_t align_of_member(const layout *a, const field *f)
+{
+    uint32_t align = type_align(f->type);
+    if (f->is_packed)
+        align = f->asked_align ? f->asked_align : 1;
+    return a->pack && align > a->pack ? a->pack : align;
+}
+
+// Where a bit-field starts, in bits: it does not cross a boundary of its own type, unless it is
+// packed, by an attribute or any #pragma pack.
 static uint64_t place_bits(layout *a, const field *f)
 {
     uint64_t start = a->is_union ? 0 : a->bits, unit = 8 * type_size(f->type);
     uint64_t width = f->bits < 0 ? 0 : (uint64_t)f->bits;
-    if (!width || start / unit != (start + width - 1) / unit)
+    bool is_packed = f->is_packed || a->pack;
+    if (!width || (!is_packed && start / unit != (start + width - 1) / unit))
         start = (start + unit - 1) / unit * unit;
     uint64_t end = start + width;
     a->bits = end;
     a->size = (end + 7) / 8 > a->size ? (end + 7) / 8 : a->size;
-    if (f->name && type_align(f->type) > a->align)
-        a->align = type_align(f->type);
+    uint32_t align = align_of_member(a, f);
+    if (f->name && align > a->align)
+        a->align = align;
     return start;
 }
 
-// Chooses the unit by which field `f`, whose first bit is `start`, is accessed. Bytes lo to hi
-// belong to it and the bit-fields beside it.
-static void choose_unit(field *f, uint64_t start, uint64_t lo, uint64_t hi)
+// Chooses the unit by which field `f`, whose first bit is `start`, is accessed: aligned in a record
+// aligned to `align`. Bytes lo to hi belong to it and the bit-fields beside it.
+static void choose_unit(field *f, uint64_t start, uint64_t lo, uint64_t hi, uint32_t align)
 {
     uint64_t own = type_size(f->type), end = start + (uint64_t)f->bits;
     uint64_t sizes[] = {own, 1, 2, 4, 8};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         uint64_t at = start / 8 / sizes[i] * sizes[i];
         bool covers = end <= 8 * (at + sizes[i]);
-        if (!covers || sizes[i] > own || at < lo || at + sizes[i] > hi)
+        if (!covers || sizes[i] > own || sizes[i] > align || at < lo || at + sizes[i] > hi)
             continue;
-        *f = (field){f->name,           f->type, at, f->at, f->bits, (uint8_t)(start - 8 * at),
-                     (uint8_t)sizes[i], 1};
+        f->offset = at;
+        f->bit = (uint8_t)(start - 8 * at);
+        f->unit = (uint8_t)sizes[i];
+        f->units = 1;
         return;
     }
-    uint64_t at = start / 8;
-    *f = (field){f->name, f->type,
-                 at,      f->at,
-                 f->bits, (uint8_t)(start - 8 * at),
-                 1,       (uint8_t)((end + 7) / 8 - at)};
-}
-
-// Units of the bit-fields `first` to `last` of the record, whose first bits are in `offset`.
-static void choose_units(type *record, uint32_t first, uint32_t last, uint64_t lo, uint64_t hi)
-{
-    for (uint32_t i = first; i < last; i++)
-        choose_unit(&record->fields.at[i], record->fields.at[i].offset, lo, hi);
+    f->offset = start / 8;
+    f->bit = (uint8_t)(start % 8);
+    f->unit = 1;
+    f->units = (uint8_t)((end + 7) / 8 - start / 8);
 }
 
 const field *type_flexible(const type *t)
@@ -236,9 +270,38 @@ const field *type_flexible(const type *t)
     return last && last->type->kind == TY_ARRAY && last->type->is_incomplete ? last : NULL;
 }
 
-bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align)
+// The bytes that bit-fields may be accessed by with those beside them: from the end of the member
+// before them to the start of the one behind them.
+typedef struct bits_row {
+    uint64_t lo, hi;
+} bits_row;
+
+static void close_row(bits_row *rows, uint32_t first, uint32_t last, uint64_t lo, uint64_t hi)
 {
-    layout a = {.align = min_align ? min_align : 1, .is_union = record->kind == TY_UNION};
+    for (uint32_t i = first; i < last; i++)
+        rows[i] = (bits_row){lo, hi};
+}
+
+// The units of all bit-fields, whose first bits are in `offset`. False: one lies in nine bytes.
+static bool choose_units(type *record, const bits_row *rows)
+{
+    for (uint32_t i = 0; i < record->fields.len; i++) {
+        field *f = &record->fields.at[i];
+        if (!f->bits)
+            continue;
+        choose_unit(f, f->offset, rows[i].lo, rows[i].hi, record->align);
+        if (f->units > 8)
+            return false;
+    }
+    return true;
+}
+
+bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align,
+                   uint32_t pack)
+{
+    layout a = {
+        .align = min_align ? min_align : 1, .pack = pack, .is_union = record->kind == TY_UNION};
+    bits_row *rows = arena_alloc(record->fields_in, (count + 1) * sizeof *rows);
     uint16_t nesting = 0;
     uint32_t run = 0;       // first bit-field of the row that is open
     uint64_t run_lo = 0;    // its first byte
@@ -252,15 +315,15 @@ bool type_complete(type *record, const field *fields, uint32_t count, uint32_t m
         if (f.bits > 0) {
             if (record->fields.len == run)
                 run_lo = a.is_union ? 0 : a.bits / 8;
-            f.offset = place_bits(&a, &f); // in bits until the row is complete
+            f.offset = place_bits(&a, &f); // in bits until the record is complete
             if (f.name)
                 vec_push(record->fields_in, &record->fields, f);
             continue;
         }
-        uint64_t each = type_align(f.type);
+        uint64_t each = align_of_member(&a, &f);
         uint64_t start = a.is_union ? 0 : ((a.bits + 7) / 8 + each - 1) / each * each;
         if (!a.is_union) { // a member, or a width of 0, ends the row
-            choose_units(record, run, record->fields.len, run_lo, start);
+            close_row(rows, run, record->fields.len, run_lo, start);
             run_lo = start;
         }
         if (f.bits < 0) {
@@ -280,12 +343,10 @@ bool type_complete(type *record, const field *fields, uint32_t count, uint32_t m
     }
     record->size = (a.size + a.align - 1) / a.align * a.align;
     record->align = a.align;
-    for (uint32_t i = run; i < record->fields.len; i++)
-        if (record->fields.at[i].bits)
-            choose_unit(&record->fields.at[i], record->fields.at[i].offset, run_lo, record->size);
+    close_row(rows, run, record->fields.len, run_lo, record->size);
     record->nesting = nesting;
     record->is_incomplete = false;
-    return true;
+    return choose_units(record, rows);
 }
 
 static const type *make_vector(arena *a, name_table *names, const struct vector_row *row)
@@ -302,7 +363,7 @@ static const type *make_vector(arena *a, name_table *names, const struct vector_
     }
     uint64_t bytes = element->size * row->count;
     uint32_t align = row->count == 3 ? element->align : bytes > 16 ? 16 : (uint32_t)bytes;
-    must(type_complete(t, fields, count, align));
+    must(type_complete(t, fields, count, align, 0));
     return t;
 }
 
@@ -345,7 +406,7 @@ bool type_same(const type *a, const type *b, bool ignore_quals)
 {
     if (a == b || a->kind == TY_POISON || b->kind == TY_POISON)
         return true;
-    if (a->kind != b->kind || (!ignore_quals && a->quals != b->quals))
+    if (a->kind != b->kind || (!ignore_quals && (a->quals != b->quals || a->is_low != b->is_low)))
         return false;
     switch ((type_kind)a->kind) {
     case TY_PTR: return type_same(a->base, b->base, false);

@@ -35,6 +35,9 @@ typedef struct field {
     uint8_t bit;   // of the lowest bit, from the start of the first unit
     uint8_t unit;  // bytes of a unit
     uint8_t units; // in a row
+    // What its place is chosen by (only for type_complete).
+    bool is_packed;       // at the next byte, a bit-field at the next bit
+    uint32_t asked_align; // by an attribute or _Alignas; 0: none
 } field;
 
 struct type {
@@ -44,6 +47,7 @@ struct type {
     bool is_enum;       // an integer type that came from an enum; `name` is the enum's tag
     bool is_broken;     // record: a member was wrong, and that was said
     bool is_vector; // f32x4 and its family: a struct of equal scalars x y z w (or e[n] above four)
+    bool is_low;    // aligned to less than its kind needs: it lies in a packed record
     uint32_t align;
     uint64_t size;
     const char *name;         // tag, typedef'd vector name, or NULL
@@ -77,8 +81,10 @@ const type *type_func(arena *a, const type *result, const type *const *params, u
 const type *type_qualified(arena *a, const type *t, unsigned quals);
 type *type_record(arena *a, type_kind struct_or_union, const char *tag, span at); // incomplete
 // Lays the fields out as the host's C does (System V's ABI for x86-64); false when a field is
-// incomplete or the size overflows. Unnamed bit-fields only take their place.
-bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align);
+// incomplete or the size overflows, or a bit-field lies in nine bytes. Unnamed bit-fields only take
+// their place. No member is aligned to more than `pack` (#pragma pack; 0: any).
+bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align,
+                   uint32_t pack);
 
 // The array without a length at a struct's end, or NULL: it takes no room in the struct.
 const field *type_flexible(const type *t);
@@ -116,6 +122,12 @@ uint32_t type_align(const type *t);
 bool type_is_incomplete(const type *t);
 // The same type with at least that alignment (_Alignas on a member).
 const type *type_aligned(arena *a, const type *t, uint32_t align);
+// The same type with at most that alignment: of what lies in a packed record.
+const type *type_lowered(arena *a, const type *t, uint32_t align);
+// The type of what lies `offset` bytes behind an object of type `outer`, inside it.
+const type *type_inside(arena *a, const type *outer, uint64_t offset, const type *t);
+// That of a record's member, however deep, at `offset`.
+const type *type_of_member(arena *a, const type *record, const field *f, uint64_t offset);
 // The predefined type names, one by one; NULL past the last.
 const char *type_name_at(uint32_t index);
 
