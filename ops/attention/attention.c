@@ -86,6 +86,8 @@ static void set_sm90(const forward_job *j, forward_tile t, op_request *r)
     op_set(r, AHEAD, t.ahead);
     op_set(r, TURNS, t.has_turns);
     op_set(r, LATE, t.is_late);
+    if (forward_is_dealt(&j->a, &t))
+        op_set(r, DEALT, true);
 }
 
 kiln_status forward_has_room(const forward_job *j, const forward_tile *t, bool *out)
@@ -151,6 +153,10 @@ static struct shape shape_of(const forward_job *j, forward_tile t)
     s.parts = parts_for(a, t);
     s.part_units = s.units_per_head * a->batch * a->heads;
     s.units = s.part_units * s.parts;
+    if (forward_is_dealt(a, &t)) {
+        s.units_per_head = a->batch * a->heads;
+        s.units = s.units_per_head * s.tiles;
+    }
     return s;
 }
 
@@ -244,6 +250,8 @@ static kiln_status run_sm90(const forward_job *j, forward_tile t)
         return status;
     uint32_t grid = blocks_for(s.units, s.units_per_head, kernel->resident,
                                a->queries % (t.warpgroups * 64) != 0);
+    if (forward_is_dealt(a, &t))
+        grid = s.units < kernel->resident ? s.units : kernel->resident;
     status =
         kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid},
                                                         .shared_bytes = kernel->shared_bytes,

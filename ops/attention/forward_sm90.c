@@ -1,15 +1,14 @@
 // out = softmax(scale * Q K^T) V for Hopper (sm_90a), and the logarithm of each row's sum.
 //
-// A block works on 64 * WGS queries of one head at a time. One producer thread keeps two stages of K
-// and two of V filled through the copy engine; each of WGS consumer warpgroups owns 64 queries. Keys
-// come in blocks of BN, from the last to the first. The scores of the next block and the product of
-// the current block's probabilities with V run on the tensor cores together; the exponentials of one
-// warpgroup run under the products of the others. Start reading at `consume`.
+// A block works on 64 * WGS queries of one head at a time. One producer thread keeps two stages of K and two of V
+// filled through the copy engine; each of WGS consumer warpgroups owns 64 queries. Keys come in blocks of BN, from
+// the last to the first. The scores of the next block and the product of the current block's probabilities with V
+// run on the tensor cores together; the exponentials of one warpgroup run under the products of the others. Start
+// reading at `consume`.
 //
-// Tensors are dense, or STRIDED (hopper.h). -D TYPE_f16 instead of bf16, -D NO_LSE for out alone.
-// Several query heads may share a head of K and V. With CAUSAL the last query sees all keys and each
-// one before it one less; a unit of work is two tiles of queries, one from each end of the head, so
-// that all units cost the same. The host (attention.c) makes the tensor maps and chooses tiles.
+// Tensors are dense, or STRIDED (hopper.h). -D TYPE_f16 instead of bf16, -D NO_LSE for out alone. Several query
+// heads may share a head of K and V. With CAUSAL the last query sees all keys and each one before it one less; a
+// unit of work is two tiles of queries, one from each end of the head, or all tiles are dealt out (DEALT).
 #include <kiln/overlap.h>
 #include "forward_tiles.h"
 #include "forward_softmax.h" // of its tiles

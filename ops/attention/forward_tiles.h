@@ -6,6 +6,7 @@ tune(BN, 128, 64, 80, 96, 112, 144, 160, 176, 192);
 tune(WGS, 2, 1, 3, 4); // consumer warpgroups, of 64 queries
 tune(CAUSAL, 0, 1);
 tune(Q_STAGES, 1, 2); // tiles of queries in shared memory
+tune(DEALT, 0, 1);    // causal tiles one by one, not in pairs
 
 enum { BM = 64 * WGS, THREADS = 128 * WGS + 128 };
 
@@ -27,8 +28,7 @@ enum { SHARED_BYTES = sizeof(layout) };
 
 typedef struct shape {
     u32 queries, keys;  // rows of a head
-    u32 tiles;          // of BM queries, per head
-    u32 units_per_head; // tiles, or pairs of them
+    u32 tiles, units_per_head; // of BM queries of a head; tiles, or pairs of them (DEALT: heads)
     u32 units;          // of all heads
     u32 sharing;        // query heads per head of K and V
     f32 scale;          // times log2(e)
@@ -44,19 +44,18 @@ typedef struct query_tile {
     u32 head, row, blocks, part, first; // blocks of keys, 0: there is no tile; first: of the blocks
 } query_tile;
 
-#    define HAS_PAIRS(s) (CAUSAL && (WGS > 1 || (s).units_per_head != (s).tiles)) // of 64 queries: or not
+#    define HAS_PAIRS(s) (CAUSAL && !DEALT && (WGS > 1 || (s).units_per_head != (s).tiles)) // of 64 queries: or not
 static query_tile tile_at(shape s, u32 unit, bool is_second)
 {
     u32 part = IS_SPLIT ? unit / s.part_units : 0, first = 0;
     unit -= part * s.part_units;
-    u32 head = unit / s.units_per_head, index = unit - head * s.units_per_head;
+    u32 row = unit / s.units_per_head, column = unit - row * s.units_per_head;
+    u32 head = DEALT ? column : row, index = DEALT ? row : column; // the longest tiles of all heads first
     u32 blocks = (s.keys + BN - 1) / BN;
     if (CAUSAL) {
-        u32 other = s.tiles - 1 - index;
-        bool is_same = is_second && other == index; // the middle one of an odd number
+        u32 other = s.tiles - 1 - index, is_same = is_second && other == index; // the middle one of an odd number
         index = is_second ? index : other;
-        u32 seen = (index * BM + BM + s.keys - s.queries + BN - 1) / BN;
-        blocks = is_same ? 0 : min(blocks, seen);
+        blocks = is_same ? 0 : min(blocks, (index * BM + BM + s.keys - s.queries + BN - 1) / BN);
     }
     if (IS_SPLIT) {
         u32 size = (blocks + s.parts - 1) / s.parts;
@@ -66,15 +65,17 @@ static query_tile tile_at(shape s, u32 unit, bool is_second)
 }
 
 typedef struct cursor {
-    u32 unit, second; // second: the other tile of a pair
+    u32 unit, second; // second: the other tile of a pair; DEALT: units go to all blocks and back, second: back
 } cursor;
 
 static query_tile next_tile(cursor *c, shape s) // the first one from c on; c goes behind it
 {
     query_tile t = {0, 0, 0};
     while (t.blocks == 0 && c->unit < s.units) {
-        t = tile_at(s, c->unit, c->second != 0);
-        if (!HAS_PAIRS(s) || (c->second ^= 1) == 0)
+        t = tile_at(s, c->unit, !DEALT && c->second != 0);
+        if (DEALT)
+            c->unit += (c->second ^= 1) ? 2 * (grid_dim_x() - block_x()) - 1 : 2 * block_x() + 1;
+        else if (!HAS_PAIRS(s) || (c->second ^= 1) == 0)
             c->unit += grid_dim_x();
     }
     return t;

@@ -47,6 +47,68 @@ bool forward_has_few_units(const attention *a, uint32_t queries, bool has_pairs)
     return units * a->batch * a->heads <= attention_processors(a);
 }
 
+// Blocks of keys that the tile `index` of a head reads.
+static uint64_t keys_of_tile(const attention *a, const forward_tile *t, uint64_t index)
+{
+    uint64_t end = (index + 1) * t->warpgroups * 64 + a->keys; // of what its last query sees …
+    uint64_t seen = end > a->queries ? end - a->queries : 0;
+    seen = seen < a->keys ? seen : a->keys;
+    return (seen + t->keys - 1) / t->keys;
+}
+
+bool forward_is_dealt(const attention *a, const forward_tile *t)
+{
+    enum { MOST_ROUNDS = 8, GAIN = 10 }; // of many rounds nothing is won; a tenth pays for the rest
+    uint64_t tiles = attention_tiles(a, a->queries, t->warpgroups * 64);
+    uint64_t heads = (uint64_t)a->batch * a->heads, places = attention_processors(a);
+    uint64_t rounds = (heads * ((tiles + 1) / 2) + places - 1) / places;
+    if (!a->is_causal || a->is_masked || t->warpgroups == 1 || rounds < 2 || rounds > MOST_ROUNDS)
+        return false;
+    uint64_t longest = keys_of_tile(a, t, tiles - 1), pair = longest + keys_of_tile(a, t, 0);
+    uint64_t all = heads * tiles, last_round = (all - 1) / places * places;
+    uint64_t mean = (all * pair + 2 * places - 1) / (2 * places); // of a block, if all were equal
+    uint64_t dealt = mean + keys_of_tile(a, t, tiles - 1 - last_round / heads);
+    return dealt * GAIN < rounds * pair * (GAIN - 1);
+}
+
+// Equal tiles in few rounds: a tile of another size may leave fewer multiprocessors without work in
+// the last one. Percent: what it takes for a row, beside the best tile of long calls.
+static const struct tile_cost {
+    uint32_t head_dim, percent;
+    forward_tile tile;
+} tile_costs[] = {{64, 100, {3, 128, 2, 0, .has_turns = true}},
+                  {64, 105, {4, 64, 2, 1, .has_turns = false}},
+                  {64, 112, {2, 128, 2, 1, .has_turns = false}},
+                  {128, 100, {3, 80, 1, 1, .has_turns = false}},
+                  {128, 106, {2, 128, 2, 2, .has_turns = false}}};
+
+static uint64_t rows_in_turn(const attention *a, const forward_tile *t, uint32_t percent)
+{
+    uint64_t tiles = attention_tiles(a, a->queries, t->warpgroups * 64);
+    uint64_t units = (uint64_t)a->batch * a->heads * tiles, places = attention_processors(a);
+    return (units + places - 1) / places * t->warpgroups * percent;
+}
+
+static forward_tile fuller_tile(const attention *a, forward_tile t)
+{
+    enum { GAIN = 12 };
+    uint64_t best = 0;
+    for (size_t n = 0; n < COUNT(tile_costs); n++)
+        if (tile_costs[n].head_dim == attention_whole_dim(a) &&
+            tile_costs[n].tile.warpgroups == t.warpgroups)
+            best = rows_in_turn(a, &t, tile_costs[n].percent);
+    best -= best / GAIN;
+    for (size_t n = 0; n < COUNT(tile_costs); n++) {
+        const struct tile_cost *c = &tile_costs[n];
+        uint64_t taken = rows_in_turn(a, &c->tile, c->percent);
+        if (c->head_dim == attention_whole_dim(a) && taken < best) {
+            best = taken;
+            t = c->tile;
+        }
+    }
+    return t;
+}
+
 static forward_tile tile_for(const attention *a, const kiln_attention_desc *d)
 {
     const struct choice *c = a->is_masked ? masked_choices : choices;
@@ -56,6 +118,8 @@ static forward_tile tile_for(const attention *a, const kiln_attention_desc *d)
     forward_tile t = c->tile;
     if (t.warpgroups > 2 && forward_has_few_units(a, t.warpgroups * 64, attention_has_pairs(a)))
         t = (forward_tile){2, 128, .q_stages = 2, .ahead = 1};
+    else if (!a->is_masked && !a->is_causal && t.warpgroups > 1)
+        t = fuller_tile(a, t);
     if (a->keys <= 64 && attention_whole_dim(a) <= 128)
         t = (forward_tile){2, 64, .q_stages = 2, .ahead = 1};
     if (!a->is_masked && forward_has_few_units(a, 64, attention_has_pairs(a)))

@@ -41,6 +41,8 @@ kiln_status forward_has_room(const forward_job *j, const forward_tile *t, bool *
 bool forward_has_narrow_keys(const attention *a); // a cache of fp8
 // Is there no more than a unit of work for each multiprocessor with tiles of so many queries?
 bool forward_has_few_units(const attention *a, uint32_t queries, bool has_pairs);
+// Are the tiles of causal attention dealt out to the blocks, instead of in pairs (forward_tiles.h)?
+bool forward_is_dealt(const attention *a, const forward_tile *t);
 // Can that kernel do it? If not, the obstacle says why.
 bool forward_can(forward_job *j, forward_way way);
 // Does the kernel have this tile, or these parts, for calls of these sizes? If not, the obstacle

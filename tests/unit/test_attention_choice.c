@@ -99,6 +99,41 @@ TEST(attention_runs_with_every_choice_of_tiles)
     try_choices((uint32_t[]){1, 1, 1, 20, 1100, 64}, false, KILN_ATTENTION_SM90, 20, 4); // parts
 }
 
+// Few pairs of causal tiles leave blocks without work: then the tiles are dealt out, and none is
+// lost.
+TEST(attention_deals_out_the_tiles_of_few_pairs)
+{
+    static const struct {
+        uint32_t sizes[6];
+        forward_tile tile;
+        bool is_dealt;
+    } cases[] = {{{1, 9, 3, 256, 256, 64}, {2, 64, 2, 1, .has_turns = false}, true},
+                 {{3, 3, 1, 250, 250, 64}, {2, 64, 2, 1, .has_turns = false}, true},
+                 {{1, 9, 9, 300, 300, 40}, {3, 64, 1, 1, .has_turns = true}, true},
+                 {{1, 9, 1, 200, 200, 128}, {2, 64, 1, 1, .is_late = true}, true},
+                 {{1, 9, 3, 256, 256, 256}, {2, 64, 1, 0, .is_late = true}, true},
+                 {{1, 8, 2, 256, 256, 64}, {2, 64, 2, 1, .has_turns = false}, false}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        const uint32_t *s = cases[n].sizes;
+        call c;
+        make_call(&c, s, true);
+        attention a = {.k = c.k,
+                       .is_causal = true,
+                       .batch = s[0],
+                       .heads = s[1],
+                       .queries = s[3],
+                       .keys = s[4],
+                       .head_dim = s[5]};
+        if (forward_is_dealt(&a, &cases[n].tile) != cases[n].is_dealt)
+            fail_msg("case %zu is dealt out, or should be", n);
+        c.desc.kernel = KILN_ATTENTION_SM90;
+        forward_choice choice = {.way = WAY_SM90, .tile = cases[n].tile};
+        if (!is_right(&c, &choice))
+            fail_msg("case %zu: wrong or refused: %s", n, kiln_last_error(c.k)->text);
+        end_call(&c);
+    }
+}
+
 TEST(attention_runs_with_every_choice_of_parts)
 {
     try_choices((uint32_t[]){2, 4, 2, 1, 1000, 64}, false, KILN_ATTENTION_DECODE, 10, 2);
