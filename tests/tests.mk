@@ -70,7 +70,15 @@ matrix-build: $(T)/matrix/matrix $(T)/matrix/matrix.so
 matrix: matrix-build
 	@$(T)/matrix/matrix --host $(T)/matrix/matrix.so --golden tests/run/golden.txt --jobs $$(nproc) $(if $(FULL),--full) $(if $(JSON),--json $(JSON)) $(MATRIX_FILES)
 
-FUZZ_DIFF_OBJ = $(patsubst tests/%.c,$(T)/%.o,$(filter-out tests/fuzz/fuzz_%.c,$(wildcard tests/fuzz/*.c)))
+FUZZ_DIFF_OBJ = $(patsubst tests/%.c,$(T)/%.o,$(filter-out tests/fuzz/fuzz_%.c,$(wildcard tests/fuzz/*.c))) $(T)/fuzz/build_id.o
+# The build of a campaign: what compiles and runs its kernels; not ops, networks, the program, and the pages of errors.
+FUZZ_MADE_FROM = $(filter src/base/% src/front/% src/ir/% src/pass/% src/back/% src/rt/% src/dev/% src/compile.% lib/%.h include/kiln/kernel.h,$(MADE_FROM))
+$(BUILD)/gen/fuzz_build_id.c: $(MADE_FROM)
+	@mkdir -p $(@D)
+	@printf 'extern const char fuzz_build_id[];\nconst char fuzz_build_id[] = "$(VERSION) %s";\n' "$$(cat $(FUZZ_MADE_FROM) | cksum | tr ' ' -)" > $@
+$(T)/fuzz/build_id.o: $(BUILD)/gen/fuzz_build_id.c
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(BASE_FLAGS) -w -c $< -o $@
 $(T)/fuzz/%.o: tests/fuzz/%.c
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(HARNESS_FLAGS) -MMD -MP -c $< -o $@
@@ -229,7 +237,7 @@ gpu-build: all $(GPU_PROGRAMS) $(T)/ops $(T)/run_diff $(T)/corpus.so $(T)/fuzz_d
 gpu-test: gpu-build
 	@sh tests/gpu/run $(BUILD)
 # Random kernels on the GPU. make gpu-fuzz [SECONDS=60 | COUNT=n] [SEED=1] [FUZZ='--profile memory --json file …'] [KEEP=folder]
-# A campaign of several runs adds up in bench/results, each goes on where the one before ended: make gpu-fuzz ONLY=cuda SECONDS=600 FUZZ='--json bench/results/fuzz_cuda.json --resume' (ONLY=opencl: NVIDIA's OpenCL).
+# A campaign of several runs adds up in bench/results, each goes on where the one before ended: make gpu-fuzz ONLY=cuda SECONDS=600 FUZZ='--json bench/results/fuzz_cuda.json --resume' (ONLY=opencl: NVIDIA's OpenCL; EXPECT=file: tests/fuzz/README.md).
 gpu-fuzz: all $(T)/fuzz_diff
 	@KEEP='$(KEEP)' sh tests/fuzz/gpu $(BUILD) $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) $(FUZZ)
 # The same runtime on a driver that runs nothing

@@ -5,7 +5,8 @@
 //               [--seed N]
 //               [--batch N] [--jobs N] [--shrink SECONDS] [--most FINDINGS]
 //               [--validate N] [--judges LIST] [--keep FOLDER] [--work FOLDER] [--json FILE]
-//               [--late SECONDS] [--resume] [--print] [--times]
+//               [--late SECONDS] [--resume] [--one-build] [--print] [--times]
+//               [--module N] [--record FILE | --expect FILE]
 //
 // The profiles (profile.c) take turns, a batch each; every job works on batches of its own. A
 // profile may have smaller batches than the others (simt:20) and several turns (mixed*5), because
@@ -18,14 +19,20 @@
 // (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of
 // the source tree. FILE adds up the results of runs (results.h), written every ten seconds and when
 // the run ends, also by SIGINT or SIGTERM (batches that do not end soon after are not counted);
-// --resume starts behind the seeds that stand in it, and
-// --count then counts its kernels, too. --times tells where the time went, and how far it is
-// meanwhile. Start reading at main.
+// --resume starts behind the seeds that stand in it, and --count then counts its kernels, too; with
+// --one-build only rows of this build count for both (tests.mk says what makes a build another
+// one). --times tells where the time went, and how far it is meanwhile. A batch opens each device
+// once; --module makes several modules of it. Near the end of --seconds batches get smaller, so
+// that all jobs end together; with --count, too, profiles of long kernels are left out while there
+// would not be so many in time.
+//
+// --record writes down what the host makes of the kernels and runs them nowhere else; --expect
+// takes that instead of a compiler of the host (expect.h), which is asked again only for what is
+// not in the file, and for what has another result. Start reading at main.
+#include "fuzz/expect.h"
 #include "fuzz/profile.h"
 #include "fuzz/results.h"
 #include "fuzz/shrink.h"
-
-#include "base/embed.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -44,15 +51,16 @@ enum {
     MAX_TURNS = 64,
     MAX_JUDGES = 16,
     MAX_JOBS = 256,
+    LEAST_BATCH = 10,
     WRITE_SECONDS = 10,
     GRACE_SECONDS = 10
 };
 
 static struct options {
-    unsigned seconds, count, batch, jobs, shrink, most, validate, late;
+    unsigned seconds, count, batch, module, jobs, shrink, most, validate, late;
     unsigned long long seed;
-    const char *keep, *work, *json, *devices, *profiles, *judges;
-    bool print, resume, times;
+    const char *keep, *work, *json, *devices, *profiles, *judges, *record, *expect;
+    bool print, resume, one_build, times;
 } options = {.batch = 100,
              .shrink = 120,
              .most = 20,
@@ -68,7 +76,11 @@ static unsigned profile_count, profile_batch[MAX_PROFILES];
 static unsigned turns[MAX_TURNS], turn_count; // profiles, as they take turns
 static char judges[MAX_JUDGES][32];
 static unsigned judge_count;
-static fuzz_results old_results; // what the file of results had
+static char judge_names[96];       // with commas, or those that --expect's file names
+static fuzz_results old_results;   // what the file of results had
+static fuzz_expect expected;       // of --expect
+static unsigned long long past;    // batches that a resumed campaign has behind it
+extern const char fuzz_build_id[]; // made by tests.mk
 
 // What the jobs share.
 static struct shared {
@@ -126,7 +138,7 @@ static void note(const fuzz_profile *p, unsigned long long seed, const char *way
     fuzz_finding *f = &shared->found[n];
     f->seed = seed;
     snprintf(f->profile, sizeof f->profile, "%s", p->name);
-    snprintf(f->build, sizeof f->build, "%.31s", embed_build_id);
+    snprintf(f->build, sizeof f->build, "%.31s", fuzz_build_id);
     snprintf(f->way, sizeof f->way, "%.31s", way);
     snprintf(f->kind, sizeof f->kind, "%s", kind);
     snprintf(f->why, sizeof f->why, "%.*s", (int)strcspn(why, "\n"), why);
@@ -155,7 +167,8 @@ static void report(const fuzz_setup *setup, const fuzz_profile *p, unsigned long
 // --- one batch
 static bool is_allowed(const fuzz_profile *p, const fuzz_verdict *v)
 {
-    return v->kind == FUZZ_REFUSED && p->may_be_refused && !strstr(v->why, "[K9001]");
+    return v->kind == FUZZ_LEFT ||
+           (v->kind == FUZZ_REFUSED && p->may_be_refused && !strstr(v->why, "[K9001]"));
 }
 
 static unsigned long long now_ms(void)
@@ -165,11 +178,69 @@ static unsigned long long now_ms(void)
     return (unsigned long long)t.tv_sec * 1000 + (unsigned long long)t.tv_nsec / 1000000;
 }
 
+// What the programs must leave; NULL: the host's compiler has to say it, for one of them at least.
+static uint64_t *expected_of(const fuzz_profile *p, char **programs, unsigned count)
+{
+    uint64_t *results = calloc(count, sizeof *results);
+    for (unsigned i = 0; results && i < count; i++) {
+        const uint64_t *r = fuzz_expect_find(&expected, fuzz_program_key(p->prelude, programs[i]));
+        if (!r) {
+            free(results);
+            return NULL;
+        }
+        results[i] = *r;
+    }
+    return results;
+}
+
+// For --record: false when the file is not written.
+static bool record(const fuzz_profile *p, char **programs, const fuzz_verdict *verdicts,
+                   unsigned count)
+{
+    fuzz_expected *rows = calloc(count, sizeof *rows);
+    size_t n = 0;
+    for (unsigned i = 0; rows && i < count; i++)
+        if (verdicts[i].kind == FUZZ_FINE || verdicts[i].kind == FUZZ_LEFT)
+            rows[n++] = (fuzz_expected){.program = fuzz_program_key(p->prelude, programs[i]),
+                                        .result = verdicts[i].host};
+    bool ok = rows && fuzz_expect_add(options.record, rows, n);
+    if (!ok)
+        fprintf(stderr, "cannot write %s\n", options.record);
+    free(rows);
+    return ok;
+}
+
+// A result that differs from the file's: the host's compiler says by what. When it agrees with the
+// device, the finding stays as it was: the file is wrong then, or the device is not always right.
+static void judge_again(const fuzz_setup *setup, const fuzz_profile *p, const char *program,
+                        unsigned long long seed, fuzz_verdict *v)
+{
+    fuzz_setup alone = *setup;
+    fuzz_verdict other = {0};
+    alone.seed = seed;
+    if (fuzz_judge(&alone, p->prelude, &program, 1, &other) && other.kind != FUZZ_FINE)
+        *v = other;
+}
+
+static bool judge(fuzz_setup *setup, const fuzz_profile *p, unsigned long long seed,
+                  char **programs, unsigned count, fuzz_verdict *verdicts)
+{
+    uint64_t *results = expected_of(p, programs, count);
+    setup->seed = seed;
+    setup->expected = results;
+    bool ok = fuzz_judge(setup, p->prelude, (const char *const *)programs, (int)count, verdicts);
+    setup->expected = NULL;
+    for (unsigned i = 0; i < count && ok && results; i++)
+        if (verdicts[i].kind == FUZZ_WRONG)
+            judge_again(setup, p, programs[i], seed + i, &verdicts[i]);
+    free(results);
+    return ok && (!options.record || record(p, programs, verdicts, count));
+}
+
 static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed, unsigned count)
 {
     const fuzz_profile *p = profiles[which];
     unsigned long long began = now_ms();
-    setup->seed = seed;
     char **programs = calloc(count, sizeof *programs);
     fuzz_verdict *verdicts = calloc(count, sizeof *verdicts);
     unsigned made = 0, bad = 0;
@@ -179,8 +250,7 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
     if (made < count) {
         if (!atomic_exchange(&shared->missing[which], true))
             printf("skipped: profile %s: this machine cannot write its programs\n", p->name);
-    } else if (!verdicts || !fuzz_judge(setup, p->prelude, (const char *const *)programs,
-                                        (int)count, verdicts)) {
+    } else if (!verdicts || !judge(setup, p, seed, programs, count, verdicts)) {
         sleep(1); // who is asked to stop may see its compiler stopped first
         bool is_cut = shared->stop;
         if (!is_cut)
@@ -195,7 +265,7 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
         is_judged = true;
         for (unsigned i = 0; i < count; i++)
             if (is_allowed(p, &verdicts[i]) ||
-                (verdicts[i].kind == FUZZ_FINE && !verdicts[i].ran)) {
+                (verdicts[i].kind == FUZZ_FINE && !verdicts[i].ran && !options.record)) {
                 atomic_fetch_add(&shared->refused[which], 1);
             } else if (verdicts[i].kind != FUZZ_FINE) {
                 bad++;
@@ -232,7 +302,52 @@ static unsigned batch_size(unsigned which)
     return most && most < size ? most : size;
 }
 
-// Batch b belongs to profile turns[b % turn_count] and has the seeds from seed + b * batch on.
+// Milliseconds of a profile's kernel; 0: not known yet.
+static unsigned long long each_of(unsigned which)
+{
+    unsigned long long programs = shared->programs[which];
+    return programs ? shared->milliseconds[which] / programs + 1 : 0;
+}
+
+// What of a batch ends in time, as far as this run knows how long kernels of the profile take; of
+// one that comes first when others are known, four times as long as those.
+static unsigned in_time(unsigned which, unsigned count)
+{
+    unsigned long long each = each_of(which), left = 0;
+    unsigned gone = (unsigned)(time(NULL) - start);
+    for (unsigned i = 0; i < profile_count && !each_of(which); i++)
+        each = 4 * each_of(i) > each ? 4 * each_of(i) : each;
+    if (options.seconds > gone)
+        left = (options.seconds - gone) * 1000ull;
+    if (!each || left / each >= count)
+        return count;
+    return left / each > LEAST_BATCH ? (unsigned)(left / each)
+           : count < LEAST_BATCH     ? count
+                                     : LEAST_BATCH;
+}
+
+// Of a run that is to have --count kernels in --seconds: whether this profile's batches are left
+// out for now, because it would not get there with kernels that take so long. Those that take the
+// shortest never are.
+static bool is_too_long(unsigned which)
+{
+    unsigned long long spent = 0, least = ~0ull, own = each_of(which);
+    unsigned gone = (unsigned)(time(NULL) - start), done = shared->done;
+    if (!options.count || options.seconds == ~0u || !own || done >= options.count ||
+        gone >= options.seconds)
+        return false;
+    for (unsigned i = 0; i < profile_count; i++) {
+        unsigned long long each = each_of(i);
+        spent += shared->milliseconds[i];
+        least = each && each < least ? each : least;
+    }
+    unsigned long long left = (options.seconds - gone) * 1000ull * options.jobs,
+                       affordable = left / (options.count - done);
+    return own > least && own > affordable && spent / done > affordable;
+}
+
+// Batch b of a campaign belongs to profile turns[b % turn_count] and has the seeds from
+// seed + b * batch on: of the same options, a seed always has the same profile.
 static void job(unsigned number)
 {
     char folder[512];
@@ -240,31 +355,33 @@ static void job(unsigned number)
     signal(SIGINT, SIG_IGN); // the parent tells when to stop: batches are whole
     signal(SIGTERM, SIG_IGN);
     fuzz_setup setup = {.work = folder,
+                        .module = options.module,
                         .most_deaths = options.most,
                         .validate = options.validate,
                         .times = &shared->times};
     snprintf(folder, sizeof folder, "%s/job-%u", options.work, number);
     mkdir(folder, 0777);
-    if (!fuzz_add_devices(&setup, options.devices)) {
+    if (!options.record && !fuzz_add_devices(&setup, options.devices)) {
         fprintf(stderr, "too many devices\n");
         _exit(2);
     }
     while (shared->findings < options.most) {
         unsigned b = atomic_fetch_add(&shared->next, 1), missing = 0;
-        unsigned which = turns[b % turn_count];
+        unsigned which = turns[(past + b) % turn_count];
         for (unsigned i = 0; i < profile_count; i++)
             missing += shared->missing[i];
         if (missing == profile_count || shared->stop ||
             (unsigned)(time(NULL) - start) >= options.seconds)
             break;
-        if (shared->missing[which])
+        if (shared->missing[which] || is_too_long(which))
             continue;
-        unsigned n = batch_size(which), before = atomic_fetch_add(&shared->given, n);
+        unsigned n = in_time(which, batch_size(which)),
+                 before = atomic_fetch_add(&shared->given, n);
         if (options.count && before >= options.count)
             break;
         if (options.count && options.count - before < n)
             n = options.count - before;
-        setup.host = judges[b / turn_count % judge_count];
+        setup.host = judge_count ? judges[(past + b) / turn_count % judge_count] : "cc";
         run_batch(&setup, which, options.seed + (unsigned long long)b * options.batch, n);
     }
     fflush(stdout);
@@ -288,11 +405,9 @@ static bool write_results(void)
         if (!row.kernels && !row.mismatches)
             continue;
         snprintf(row.profile, sizeof row.profile, "%s", profiles[i]->name);
-        snprintf(row.build, sizeof row.build, "%s", embed_build_id);
+        snprintf(row.build, sizeof row.build, "%s", fuzz_build_id);
         snprintf(row.devices, sizeof row.devices, "%s", options.devices);
-        for (unsigned k = 0; k < judge_count; k++)
-            snprintf(row.judges + strlen(row.judges), sizeof row.judges - strlen(row.judges),
-                     "%s%s", k ? "," : "", judges[k]);
+        snprintf(row.judges, sizeof row.judges, "%s", judge_names);
         strftime(row.date, sizeof row.date, "%Y-%m-%d", gmtime(&now));
         ok &= fuzz_results_add(&all, &row);
     }
@@ -378,9 +493,12 @@ static bool choose_judges(void)
         judge_count += len && system(command) == 0;
         at += len + (at[len] == ',');
     }
-    if (!judge_count)
+    for (unsigned i = 0; i < judge_count; i++)
+        snprintf(judge_names + strlen(judge_names), sizeof judge_names - strlen(judge_names),
+                 "%s%s", i ? "," : "", judges[i]);
+    if (!judge_count && !options.expect)
         fprintf(stderr, "none of these compilers is here: %s\n", options.judges);
-    return judge_count > 0;
+    return judge_count || options.expect;
 }
 
 // NAME[:BATCH][*TURNS]; false: there is no such profile.
@@ -460,9 +578,12 @@ static int print_programs(void)
 // False: the file has as many kernels as were asked for.
 static bool resume(void)
 {
-    unsigned long long next = fuzz_results_next(&old_results),
-                       have = fuzz_results_kernels(&old_results);
-    options.seed = next > options.seed ? next : options.seed;
+    const char *build = options.one_build ? fuzz_build_id : NULL;
+    unsigned long long next = fuzz_results_next(&old_results, build),
+                       have = fuzz_results_kernels(&old_results, build);
+    if (next > options.seed) // at the next whole batch
+        past = (next - options.seed + options.batch - 1) / options.batch;
+    options.seed += past * options.batch;
     old_results.asked = options.count;
     if (!options.count)
         return true;
@@ -471,6 +592,24 @@ static bool resume(void)
         return false;
     }
     options.count -= (unsigned)have;
+    return true;
+}
+
+// Who says what the kernels must leave: compilers that are here, or a file.
+static bool choose_judgement(void)
+{
+    if (options.expect && !fuzz_expect_read(options.expect, &expected)) {
+        fprintf(stderr, "%s is not there, or no file of --record\n", options.expect);
+        return false;
+    }
+    if (!choose_judges())
+        return false;
+    if (options.expect)
+        snprintf(judge_names, sizeof judge_names, "%s", expected.judges);
+    if (options.record && !fuzz_expect_new(options.record, judge_names)) {
+        fprintf(stderr, "cannot write %s\n", options.record);
+        return false;
+    }
     return true;
 }
 
@@ -486,14 +625,17 @@ static bool read_options(int argc, char **argv)
                 {"--validate", &options.validate, NULL}, {"--keep", NULL, &options.keep},
                 {"--work", NULL, &options.work},         {"--json", NULL, &options.json},
                 {"--devices", NULL, &options.devices},   {"--profile", NULL, &options.profiles},
-                {"--judges", NULL, &options.judges},     {"--late", &options.late, NULL}};
+                {"--judges", NULL, &options.judges},     {"--late", &options.late, NULL},
+                {"--module", &options.module, NULL},     {"--record", NULL, &options.record},
+                {"--expect", NULL, &options.expect}};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;
-        bool *flag = strcmp(argv[i], "--print") == 0    ? &options.print
-                     : strcmp(argv[i], "--resume") == 0 ? &options.resume
-                     : strcmp(argv[i], "--times") == 0  ? &options.times
-                                                        : NULL;
+        bool *flag = strcmp(argv[i], "--print") == 0       ? &options.print
+                     : strcmp(argv[i], "--resume") == 0    ? &options.resume
+                     : strcmp(argv[i], "--one-build") == 0 ? &options.one_build
+                     : strcmp(argv[i], "--times") == 0     ? &options.times
+                                                           : NULL;
         if (flag) {
             *flag = true;
             continue;
@@ -537,7 +679,7 @@ int main(int argc, char **argv)
         options.jobs = MAX_JOBS;
     if (options.print)
         return print_programs();
-    if (!choose_judges())
+    if (!choose_judgement())
         return 2;
     if (options.resume && !options.json) {
         fprintf(stderr, "--resume needs --json FILE\n");
@@ -564,9 +706,9 @@ int main(int argc, char **argv)
         printf("profile %-8s %8u programs, %u findings, %u refused\n", profiles[i]->name,
                shared->programs[i], shared->bad[i], shared->refused[i]);
     printf("%u programs from seed %llu on %s in %ld s, %.1f a second, %u findings\n", done,
-           options.seed, options.devices, seconds, (double)done / (double)(seconds ? seconds : 1),
-           findings);
-    if (options.times)
+           options.seed, options.record ? "the host" : options.devices, seconds,
+           (double)done / (double)(seconds ? seconds : 1), findings);
+    if (options.times && !options.record)
         print_times();
     if (options.json)
         ok &= write_results();

@@ -12,6 +12,8 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out);
 bool gen_fold(uint64_t seed, unsigned number, FILE *out);
 // The same with fewer statements: where a compiler takes long, many small kernels say more.
 bool gen_mixed_short(uint64_t seed, unsigned number, FILE *out);
+// No barriers, shuffles, votes and atomics either, of which OpenCL C for lanes in step is long.
+bool gen_mixed_alone(uint64_t seed, unsigned number, FILE *out);
 bool gen_memory_short(uint64_t seed, unsigned number, FILE *out);
 
 #endif

@@ -59,6 +59,7 @@ typedef struct gen {
     gen_type result; // of the function that is written, where may_return
     int indent;
     bool in_kernel, may_return;
+    bool is_alone; // nothing goes from thread to thread
 } gen;
 
 // Labels of a switch over a value of the type: around 0, and at the type's ends.

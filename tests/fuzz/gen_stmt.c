@@ -611,7 +611,7 @@ static void uniform(gen *g, int depth)
     uint32_t k = gen_below(g, 100), before = g->var_count;
     if (g->budget)
         g->budget--;
-    if (k < 45 || depth <= 0) {
+    if (k < 45 || depth <= 0 || (g->is_alone && k < 82)) {
         gen_divergent(g, 3, false);
     } else if (k < 58) {
         through_shared(g);
@@ -712,13 +712,15 @@ static void results(gen *g)
     }
 }
 
-static bool mixed(uint64_t seed, unsigned number, FILE *out, uint32_t least, uint32_t range)
+static bool mixed(uint64_t seed, unsigned number, FILE *out, uint32_t least, uint32_t range,
+                  bool is_alone)
 {
     static const uint32_t blocks[] = {32, 64, 40, 33, 16, 96, 7};
     gen state = {.out = out,
                  .random = seed * 0x2545f4914f6cdd1du + 1,
                  .number = number,
-                 .next_name = 1},
+                 .next_name = 1,
+                 .is_alone = is_alone},
         *g = &state;
     g->block = blocks[gen_below(g, 7)];
     uint32_t threads = 2 * g->block;
@@ -782,10 +784,15 @@ static bool mixed(uint64_t seed, unsigned number, FILE *out, uint32_t least, uin
 
 bool gen_mixed(uint64_t seed, unsigned number, FILE *out)
 {
-    return mixed(seed, number, out, 6, 20);
+    return mixed(seed, number, out, 6, 20, false);
 }
 
 bool gen_mixed_short(uint64_t seed, unsigned number, FILE *out)
 {
-    return mixed(seed, number, out, 2, 5);
+    return mixed(seed, number, out, 2, 5, false);
+}
+
+bool gen_mixed_alone(uint64_t seed, unsigned number, FILE *out)
+{
+    return mixed(seed, number, out, 2, 5, true);
 }

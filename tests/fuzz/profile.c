@@ -27,6 +27,8 @@ const fuzz_profile fuzz_profiles[] = {
     {"csmith", "programs of Csmith (a Debian package)", csmith_prelude, csmith_write, 20, true,
      false},
     {"mixed-short", "mixed with few statements", open_prelude, gen_mixed_short, 0, false, true},
+    {"mixed-alone", "mixed-short where nothing goes from thread to thread", open_prelude,
+     gen_mixed_alone, 0, false, true},
     {"memory-short", "memory with few statements", open_prelude, gen_memory_short, 0, false, true},
     {"simt-short", "simt with few statements", simt_prelude, simt_write_short, 0, false, true},
     {0},

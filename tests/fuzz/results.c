@@ -86,19 +86,26 @@ void fuzz_results_add_finding(fuzz_results *r, const fuzz_finding *f)
     make_plain(to->why);
 }
 
-unsigned long long fuzz_results_next(const fuzz_results *r)
+static bool is_of(const fuzz_row *row, const char *build)
+{
+    return !build || strcmp(row->build, build) == 0;
+}
+
+unsigned long long fuzz_results_next(const fuzz_results *r, const char *build)
 {
     unsigned long long next = 0;
     for (int i = 0; i < r->count; i++)
-        next = r->rows[i].last_seed >= next ? r->rows[i].last_seed + 1 : next;
+        if (is_of(&r->rows[i], build) && r->rows[i].last_seed >= next)
+            next = r->rows[i].last_seed + 1;
     return next;
 }
 
-unsigned long long fuzz_results_kernels(const fuzz_results *r)
+unsigned long long fuzz_results_kernels(const fuzz_results *r, const char *build)
 {
     unsigned long long sum = 0;
     for (int i = 0; i < r->count; i++)
-        sum += r->rows[i].kernels;
+        if (is_of(&r->rows[i], build))
+            sum += r->rows[i].kernels;
     return sum;
 }
 
@@ -118,7 +125,7 @@ bool fuzz_results_write(const char *path, const fuzz_results *r)
             "{\"method\": \"fuzz_diff: random kernels on every device and level against the host's "
             "compiler; a kernel comes from its profile and seed\",\n"
             "\"kernels\": %llu, \"mismatches\": %llu, \"refused\": %llu,\n",
-            fuzz_results_kernels(r), mismatches, refused);
+            fuzz_results_kernels(r, NULL), mismatches, refused);
     if (r->asked)
         fprintf(out, "\"asked\": %llu,\n", r->asked);
     fprintf(out, "\"rows\": [\n");

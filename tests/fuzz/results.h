@@ -32,9 +32,9 @@ bool fuzz_results_read(const char *path, fuzz_results *r);
 // False: no room.
 bool fuzz_results_add(fuzz_results *r, const fuzz_row *row);
 void fuzz_results_add_finding(fuzz_results *r, const fuzz_finding *f);
-// The seed after the greatest one; 0 without rows.
-unsigned long long fuzz_results_next(const fuzz_results *r);
-unsigned long long fuzz_results_kernels(const fuzz_results *r);
+// The seed after the greatest one, 0 without rows; the kernels. Of one build, NULL: of all.
+unsigned long long fuzz_results_next(const fuzz_results *r, const char *build);
+unsigned long long fuzz_results_kernels(const fuzz_results *r, const char *build);
 // In one piece: who is killed leaves the old file.
 bool fuzz_results_write(const char *path, const fuzz_results *r);
 
