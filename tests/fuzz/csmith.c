@@ -4,7 +4,8 @@
 // func_1 and then sums up all variables. A kernel has no variables at file scope, so they become
 // the members of a struct that every function gets as its first argument, in local, shared or
 // global memory; main becomes a function. A loop that runs out of fuel ends, here as there, and a
-// goto is not taken. Start reading at csmith_write.
+// goto is not taken. What follows such a loop may read what it has not set: Csmith's promise is
+// gone, and its program is left out (check=fits_N, on the host). Start reading at csmith_write.
 #include "fuzz/csmith_profile.h"
 
 #include <ctype.h>
@@ -130,6 +131,17 @@ static void write_kernel(const place *p, unsigned number, FILE *out)
     fprintf(out, "}\n");
 }
 
+// Whether every thread has had enough fuel: its result is not 0 then.
+static void write_check(const place *p, unsigned number, FILE *out)
+{
+    fprintf(out, "static bool fits_%u(", number);
+    write_numbered(p->param, number, out);
+    fprintf(out,
+            "const u64 *out)\n{\n%s    for (int i = 0; i < %u; i++)\n        if (!out[i])\n"
+            "            return false;\n    return true;\n}\n\n",
+            *p->param ? "    (void)all;\n" : "", p->threads);
+}
+
 static enum part next_part(const char *line, enum part part)
 {
     static const struct {
@@ -204,7 +216,7 @@ bool csmith_write(uint64_t seed, unsigned number, FILE *out)
     ok &= from && sizes[3];
     if (ok) {
         const place *p = &places[seed % 3];
-        fprintf(out, "//! run fuzz_%u block=%u (", number, p->threads);
+        fprintf(out, "//! run fuzz_%u block=%u check=fits_%u (", number, p->threads, number);
         write_numbered(p->arg, number, out);
         fprintf(out, "u64[%u])\n%stypedef struct globals_%u {\n%sint32_t fuel;\n} globals_%u;\n",
                 p->threads, texts[0], number, texts[1], number);
@@ -213,6 +225,7 @@ bool csmith_write(uint64_t seed, unsigned number, FILE *out)
                 "    *G = first;\n}\n%s",
                 number, number, number, texts[2], texts[3]);
         write_kernel(p, number, out);
+        write_check(p, number, out);
     }
     for (int i = 0; i < TEXTS; i++)
         free(texts[i]);
