@@ -411,11 +411,16 @@ static void store_pair(call_site *c, place *record, const ir_ref *half)
     lower_store_many(c->l, *record, half_of(c->e->type), 2, half);
 }
 
-static void pair_builtin(call_site *c, place *record)
+static void give_pair(call_site *c, ir_ref word, place *record)
 {
     ir_ref half[2];
-    unpack(c->l, pair_word(c->l, c->e), half_of(c->e->type), half);
+    unpack(c->l, word, half_of(c->e->type), half);
     store_pair(c, record, half);
+}
+
+static void pair_builtin(call_site *c, place *record)
+{
+    give_pair(c, pair_word(c->l, c->e), record);
 }
 
 static void make_pair(call_site *c, place *record)
@@ -645,9 +650,16 @@ ir_ref lower_builtin(lower *l, const ast_expr *e, place *record)
     if (lower_own(&c, record, &out))
         return out;
     must(e->args.len <= COUNT(c.arg));
+    bool is_shuffle = c.row->kind == BK_LOWER && c.row->op == BL_WARP;
+    bool is_pair = is_shuffle && c.of && type_is_record(c.of);
     for (uint32_t i = 0; i < e->args.len; i++)
-        c.arg[i] = lower_value(l, e->args.at[i]);
+        c.arg[i] = is_pair && i == 0 ? pair_word(l, e->args.at[i]) : lower_value(l, e->args.at[i]);
     l->at.at = e->at;
+    if (is_pair) {
+        c.t = IR_I32;
+        give_pair(&c, lower_row(&c, record), record);
+        return IR_NONE;
+    }
     if (c.row->kind == BK_OP)
         return emit(&c, (ir_op)c.row->op, c.t, c.arg, e->args.len, c.t, 0);
     if (c.row->kind == BK_LOWER)

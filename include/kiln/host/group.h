@@ -105,12 +105,13 @@ static inline u64 kiln_host_shuffle(u64 word, int how, u32 by, u32 width)
 // clang-format off
 KILN_SHUFFLE_OF(bool) KILN_SHUFFLE_OF(i8)  KILN_SHUFFLE_OF(u8)  KILN_SHUFFLE_OF(i16) KILN_SHUFFLE_OF(u16)
 KILN_SHUFFLE_OF(i32)  KILN_SHUFFLE_OF(u32) KILN_SHUFFLE_OF(i64) KILN_SHUFFLE_OF(u64) KILN_SHUFFLE_OF(f16)
-KILN_SHUFFLE_OF(bf16) KILN_SHUFFLE_OF(f32) KILN_SHUFFLE_OF(f64)
+KILN_SHUFFLE_OF(bf16) KILN_SHUFFLE_OF(f32) KILN_SHUFFLE_OF(f64) KILN_SHUFFLE_OF(f16x2) KILN_SHUFFLE_OF(bf16x2)
 #define KILN_SHUFFLE(v, how, by, width)                                                            \
     _Generic((v), bool: kiln_shuffle_bool, char: kiln_shuffle_i8, i8: kiln_shuffle_i8, u8: kiln_shuffle_u8,      \
         i16: kiln_shuffle_i16, u16: kiln_shuffle_u16, int: kiln_shuffle_i32, unsigned: kiln_shuffle_u32,         \
         long: kiln_shuffle_i64, unsigned long: kiln_shuffle_u64, long long: kiln_shuffle_i64,                    \
         unsigned long long: kiln_shuffle_u64, f16: kiln_shuffle_f16, bf16: kiln_shuffle_bf16,                    \
+        f16x2: kiln_shuffle_f16x2, bf16x2: kiln_shuffle_bf16x2,                                                  \
         float: kiln_shuffle_f32, double: kiln_shuffle_f64)((v), (how), (by), (width))
 // clang-format on
 #define shuffle(v, from)                 KILN_SHUFFLE(v, KILN_SHUFFLE_LANE, from, 32)
