@@ -313,7 +313,21 @@ KILN_CUDA_REDUCE(smax, i32, warp_max, -0x7fffffff - 1, one > all ? one : all)
              : KILN_CUDA_FULL(mask) ? warp_max((i32)(value)) : kiln_cuda_smax(mask, (i32)(value)))
 
 // --- atomics
-#define atomicAdd(p, value)             atomic_add(p, value)
+// Of narrow floats, too, alone and in pairs (cuda_half.h).
+#ifdef __KILN__
+#    define KILN_CUDA_ADDING(like) atomic_add
+#    define KILN_CUDA_PLACE(p)     (p)
+#else
+#    define KILN_CUDA_ADDING(like)                                                                 \
+        KILN_BY_NUM(kiln_atomic_add, KILN_CUDA_NARROWS(like, 0, 0, 0, 0, like))
+#    define KILN_CUDA_PLACE(p) ((void *)(p))
+#endif
+#define KILN_CUDA_NARROWS(like, h, h2, b, b2, other)                                               \
+    _Generic((like), f16 : h, f16x2 : h2, bf16 : b, bf16x2 : b2, default : other)
+#define atomicAdd(p, value)                                                                        \
+    KILN_CUDA_NARROWS(*(p), kiln_cuda_add_f16, kiln_cuda_add_f16x2, kiln_cuda_add_bf16,            \
+                      kiln_cuda_add_bf16x2, KILN_CUDA_ADDING(*(p)))                                \
+    (KILN_CUDA_PLACE(p), value)
 #define atomicSub(p, value)             atomic_sub(p, value)
 #define atomicMin(p, value)             atomic_min(p, value)
 #define atomicMax(p, value)             atomic_max(p, value)
@@ -371,6 +385,20 @@ static inline u32 kiln_cuda_dec(u32 *p, u32 most)
 #define __umulhi(a, b)   mul_high((u32)(a), (u32)(b))
 #define __mul64hi(a, b)  mul_high((i64)(a), (i64)(b))
 #define __umul64hi(a, b) mul_high((u64)(a), (u64)(b))
+// The n-th set bit from `from` on, upwards or, of a negative n, downwards; of 0 that bit itself.
+static inline u32 kiln_cuda_fns(u32 mask, u32 from, i32 n)
+{
+    if (n == 0)
+        return from < 32 && mask >> from & 1 ? from : ~0u;
+    u32 step = n < 0 ? ~0u : 1u, left = n < 0 ? 0u - (u32)n : (u32)n;
+    for (u32 at = from; at < 32; at += step) {
+        left -= mask >> at & 1;
+        if (!left)
+            return at;
+    }
+    return ~0u;
+}
+#define __fns(mask, from, n) kiln_cuda_fns((u32)(mask), (u32)(from), (i32)(n))
 // The low 24 bits of each, as signed or unsigned numbers; the low 32 bits of the product.
 static inline i32 kiln_cuda_mul24(i32 a, i32 b)
 {
@@ -394,6 +422,21 @@ static inline u32 kiln_cuda_usad(u32 a, u32 b, u32 sum)
     _Generic((a), u32                                                                              \
              : dot4_u8((u32)(a), (u32)(b), (u32)(c)), default                                      \
              : dot4_i8((u32)(a), (u32)(b), (i32)(c)))
+// Two numbers of 16 bits times the lower or upper two bytes of a word.
+#define KILN_CUDA_DOT2(name, half, byte, type)                                                     \
+    static inline type name(type a, type b, type c, u32 from)                                      \
+    {                                                                                              \
+        type low = (half)a * (byte)((u32)b >> from), high = (half)((u32)a >> 16);                  \
+        return (type)((u32)c + (u32)low + (u32)(high * (byte)((u32)b >> (from + 8))));             \
+    }
+KILN_CUDA_DOT2(kiln_cuda_dot2, i16, i8, i32)
+KILN_CUDA_DOT2(kiln_cuda_udot2, u16, u8, u32)
+#define KILN_CUDA_DOT2_OF(a, b, c, from)                                                           \
+    _Generic((a), u32                                                                              \
+             : kiln_cuda_udot2((u32)(a), (u32)(b), (u32)(c), from), default                        \
+             : kiln_cuda_dot2((i32)(a), (i32)(b), (i32)(c), from))
+#define __dp2a_lo(a, b, c)                KILN_CUDA_DOT2_OF(a, b, c, 0)
+#define __dp2a_hi(a, b, c)                KILN_CUDA_DOT2_OF(a, b, c, 16)
 #define __funnelshift_l(low, high, count) funnel_left((u32)(high), (u32)(low), (u32)(count))
 // Counts of 32 and more shift everything out.
 static inline u32 kiln_cuda_funnel_left_most(u32 low, u32 high, u32 count)

@@ -42,11 +42,60 @@ static inline bf16x2 kiln_cuda_both_bf16(f32 x)
 {
     return to_bf16x2(x, x);
 }
+// Atomic sums, which give the old value: the word they are in is exchanged until nobody was faster.
+// A number alone has another beside it, so that its buffer must end with a whole word.
+#define KILN_CUDA_ATOMIC(T)                                                                        \
+    static inline T kiln_cuda_add_##T(void *p, T value)                                            \
+    {                                                                                              \
+        u16 *half = (u16 *)p;                                                                      \
+        u32 is_odd = (u32)((u64)half >> 1) & 1, by = 16 * is_odd;                                  \
+        u32 *word = (u32 *)(half - is_odd), seen = atomic_load(word), old;                         \
+        do {                                                                                       \
+            old = seen;                                                                            \
+            T sum = to_##T(f32(T##_from_bits((u16)(old >> by))) + f32(value));                     \
+            u32 others = old & ~(0xffffu << by), bits = bits_##T(sum);                             \
+            seen = atomic_cas(word, old, others | bits << by);                                     \
+        } while (seen != old);                                                                     \
+        return T##_from_bits((u16)(old >> by));                                                    \
+    }                                                                                              \
+    static inline T##x2 kiln_cuda_add_##T##x2(void *p, T##x2 value)                                \
+    {                                                                                              \
+        u32 *word = (u32 *)p, seen = atomic_load(word), old;                                       \
+        T##x2 was, sum;                                                                            \
+        do {                                                                                       \
+            old = seen;                                                                            \
+            was = (T##x2){T##_from_bits((u16)old), T##_from_bits((u16)(old >> 16))};               \
+            sum = add2(was, value);                                                                \
+            u32 low = bits_##T(sum.x), high = bits_##T(sum.y);                                     \
+            seen = atomic_cas(word, old, low | high << 16);                                        \
+        } while (seen != old);                                                                     \
+        return was;                                                                                \
+    }
+KILN_CUDA_ATOMIC(f16)
+KILN_CUDA_ATOMIC(bf16)
 // Different, and neither is a NaN.
 static inline bool kiln_cuda_apart(f32 a, f32 b)
 {
     return a < b || a > b;
 }
+// __hadd: of narrow floats a sum, of integers the mean.
+static inline f16 kiln_cuda_hadd_f16(f16 a, f16 b)
+{
+    return to_f16(f32(a) + f32(b));
+}
+static inline bf16 kiln_cuda_hadd_bf16(bf16 a, bf16 b)
+{
+    return to_bf16(f32(a) + f32(b));
+}
+static inline i32 kiln_cuda_mean(i32 a, i32 b)
+{
+    return (a & b) + ((a ^ b) >> 1);
+}
+#define __hadd(a, b)                                                                               \
+    _Generic((a), bf16                                                                             \
+             : kiln_cuda_hadd_bf16, i32                                                            \
+             : kiln_cuda_mean, default                                                             \
+             : kiln_cuda_hadd_f16)(a, b)
 // Two numbers at once.
 #define KILN_CUDA_PAIR(name, step)                                                                 \
     static inline f16x2 kiln_cuda_##name##_f16(f16x2 h)                                            \
@@ -146,7 +195,6 @@ static inline bool kiln_cuda_both_set_bf16(bf16x2 h)
 #define __ushort_as_bfloat16(x)     bf16_from_bits((u16)(x))
 // These take f16 and bf16. One rounding each: an f32 has more than twice the digits of both.
 #define KILN_CUDA_NARROW(like, x)   _Generic((like), bf16 : to_bf16, default : to_f16)(x)
-#define __hadd(a, b)                KILN_CUDA_NARROW(a, f32(a) + f32(b))
 #define __hsub(a, b)                KILN_CUDA_NARROW(a, f32(a) - f32(b))
 #define __hmul(a, b)                KILN_CUDA_NARROW(a, f32(a) * f32(b))
 #define __hdiv(a, b)                KILN_CUDA_NARROW(a, f32(a) / f32(b))

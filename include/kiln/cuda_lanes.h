@@ -30,6 +30,7 @@ KILN_CUDA_SIMD(__vaddss, i, kiln_cuda_within(a + b, -half, half - 1))
 KILN_CUDA_SIMD(__vsubss, i, kiln_cuda_within(a - b, -half, half - 1))
 KILN_CUDA_SIMD(__vaddus, u, kiln_cuda_within(a + b, 0, 2 * half - 1))
 KILN_CUDA_SIMD(__vsubus, u, kiln_cuda_within(a - b, 0, 2 * half - 1))
+KILN_CUDA_SIMD(__vavgs, i, (a + b + (a + b >= 0)) >> 1) // halves go away from 0
 KILN_CUDA_SIMD(__vavgu, u, (a + b + 1) >> 1)
 KILN_CUDA_SIMD(__vhaddu, u, (a + b) >> 1)
 KILN_CUDA_SIMD(__vabsdiffs, i, a < b ? b - a : a - b)
@@ -107,5 +108,28 @@ KILN_CUDA_MOST(min, <, u32, u32)
 #define __viaddmin_u16x2(a, b, c)      __vminu2(__vadd2(a, b), c)
 #define __viaddmax_s16x2_relu(a, b, c) __vmaxs2(__viaddmax_s16x2(a, b, c), 0)
 #define __viaddmin_s16x2_relu(a, b, c) __vmaxs2(__viaddmin_s16x2(a, b, c), 0)
+// The larger or smaller of two, and whether it is the first: in halves of a word for each.
+#define KILN_CUDA_WHICH(name, order, type, kind)                                                   \
+    static inline type __vib##name##_##kind(type a, type b, bool *is_first)                        \
+    {                                                                                              \
+        *is_first = a order b;                                                                     \
+        return a order b ? a : b;                                                                  \
+    }
+#define KILN_CUDA_WHICH2(name, order, type, kind)                                                  \
+    static inline u32 __vib##name##_##kind##x2(u32 a, u32 b, bool *is_high, bool *is_low)          \
+    {                                                                                              \
+        type high = (type)(a >> 16), low = (type)a, of_high = (type)(b >> 16), of_low = (type)b;   \
+        *is_high = high order of_high;                                                             \
+        *is_low = low order of_low;                                                                \
+        return ((*is_high ? a : b) & 0xffff0000u) | ((*is_low ? a : b) & 0xffffu);                 \
+    }
+KILN_CUDA_WHICH(max, >=, i32, s32)
+KILN_CUDA_WHICH(min, <=, i32, s32)
+KILN_CUDA_WHICH(max, >=, u32, u32)
+KILN_CUDA_WHICH(min, <=, u32, u32)
+KILN_CUDA_WHICH2(max, >=, i16, s16)
+KILN_CUDA_WHICH2(min, <=, i16, s16)
+KILN_CUDA_WHICH2(max, >=, u16, u16)
+KILN_CUDA_WHICH2(min, <=, u16, u16)
 
 #endif
