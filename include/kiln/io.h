@@ -101,23 +101,29 @@ static inline i32 io_close(i32 handle)
 {
     return kiln_io_close(handle);
 }
+// What one call may carry. Of more bytes these functions move the first ones, as a short read or
+// write does.
+static inline i64 io_at_once(i64 bytes)
+{
+    return bytes < (i64)1 << 30 ? bytes : (i64)1 << 30;
+}
 // Up to `bytes` bytes; 0 is the end. IO_STDIN is a handle, too.
 static inline i64 io_read(i32 handle, void *to, i64 bytes)
 {
-    return kiln_io_read(handle, to, bytes);
+    return kiln_io_read(handle, to, io_at_once(bytes));
 }
 // IO_STDOUT and IO_STDERR go where printf goes; IO_STDERR elsewhere after kiln_on_print_error.
 static inline i64 io_write(i32 handle, const void *from, i64 bytes)
 {
-    return kiln_io_write(handle, from, bytes);
+    return kiln_io_write(handle, from, io_at_once(bytes));
 }
 static inline i64 io_pread(i32 handle, void *to, i64 bytes, i64 offset)
 {
-    return kiln_io_pread(handle, to, bytes, offset);
+    return kiln_io_pread(handle, to, io_at_once(bytes), offset);
 }
 static inline i64 io_pwrite(i32 handle, const void *from, i64 bytes, i64 offset)
 {
-    return kiln_io_pwrite(handle, from, bytes, offset);
+    return kiln_io_pwrite(handle, from, io_at_once(bytes), offset);
 }
 static inline i64 io_seek(i32 handle, i64 offset, i32 whence)
 {
@@ -140,7 +146,8 @@ static inline i32 io_fstat(i32 handle, io_status *out)
     return kiln_io_status(handle, out);
 }
 // The next name of a folder that io_open has opened: its length (it is not terminated), 0 after the
-// last one. `.` and `..` are left out.
+// last one. A length above `room` says that there was no room: nothing is written, and the next
+// call has the same name again. 255 bytes are enough for all. `.` and `..` are left out.
 static inline i32 io_next(i32 folder, char *name, i64 room, i32 *kind)
 {
     return kiln_io_next(folder, name, room, kind);

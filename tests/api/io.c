@@ -83,6 +83,19 @@ static const char source[] =
     "        kinds += kind;\n"
     "    }\n"
     "    out[0] = count; out[1] = sum; out[2] = kinds; out[3] = io_close(f);\n"
+    "}\n"
+    "kernel block(1) void short_names(i64 *out) {\n"
+    "    static const char folder[] = \"in\";\n"
+    "    char name[64];\n"
+    "    i32 kind = 77, f = io_open(folder, IO_READ_ONLY | IO_DIRECTORY, 0);\n"
+    "    i64 count = 0, again = 0, untouched = 0;\n"
+    "    for (i32 need; name[0] = '?', (need = io_next(f, name, 3, &kind)) > 0; count++) {\n"
+    "        untouched += name[0] == '?' && kind == 77;\n"
+    "        again += io_next(f, name, 2, &kind) == need && io_next(f, name, 64, &kind) == need;\n"
+    "        kind = 77;\n"
+    "    }\n"
+    "    out[0] = count; out[1] = again; out[2] = untouched; out[3] = io_close(f);\n"
+    "    out[4] = io_at_once((i64)3 << 30); out[5] = io_at_once(9); out[6] = io_at_once(-9);\n"
     "}\n";
 
 static const char more[] =
@@ -208,6 +221,9 @@ static void test_files(kiln *k, kiln_module *m)
     CHECK(got[10] == -EACCES && access("secret.txt", F_OK) == 0);
     CHECK(!run(k, m, "lists"));
     CHECK(got[0] == 4 && got[1] == 'a' + 'a' + 'i' + 'l' && got[3] == 0);
+    CHECK(!run(k, m, "short_names"));
+    CHECK(got[0] == 4 && got[1] == 4 && got[2] == 4 && got[3] == 0);  // five letters at least
+    CHECK(got[4] == (int64_t)1 << 30 && got[5] == 9 && got[6] == -9); // what one call carries
     CHECK(!kiln_allow(k, "stdin", NULL));
     int before = dup(0), ends[2];
     CHECK(!pipe(ends) && write(ends[1], "typed", 5) == 5);

@@ -393,25 +393,36 @@ void service_status(void *state, const kiln_host_call *call)
     IO_RETURN(int32_t, result);
 }
 
-// The next name of a folder: its length, 0 at the end.
+// The next entry but `.` and `..`; NULL at the end and, with errno, after an error.
+static struct dirent *next_entry(io_handle *h)
+{
+    struct dirent *e = h->unread;
+    h->unread = NULL;
+    errno = 0;
+    while (!e && (e = readdir(h->dir)) != NULL)
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+            e = NULL;
+    return e;
+}
+
+// The next name of a folder: its length, 0 at the end. Without room for it, its length alone.
 void service_next(void *state, const kiln_host_call *call)
 {
     io_state *s = state;
     int64_t cap = io_bytes(IO_ARG(int64_t, 2));
+    if (cap < 0)
+        IO_RETURN(int32_t, -EINVAL);
     io_handle *h = io_take(s, IO_ARG(int32_t, 0), 1u << IO_FOLDER);
     if (!h)
         IO_RETURN(int32_t, -EBADF);
     int32_t result = 0;
     pthread_mutex_lock(&s->lock); // readdir is for one at a time
-    struct dirent *e;
-    do {
-        errno = 0;
-        e = readdir(h->dir);
-    } while (e && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")));
-    if (e && (int64_t)strlen(e->d_name) > cap) {
-        result = -ENAMETOOLONG;
-    } else if (e) {
+    struct dirent *e = next_entry(h);
+    if (e)
         result = (int32_t)strlen(e->d_name);
+    if (result > cap) {
+        h->unread = e; // until the next readdir
+    } else if (e) {
         memcpy(call->args[1], e->d_name, (size_t)result);
         *(int32_t *)call->args[3] = e->d_type == DT_REG   ? 1
                                     : e->d_type == DT_DIR ? 2

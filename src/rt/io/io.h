@@ -27,7 +27,8 @@ typedef struct io_stream io_stream; // of C's library: stream.c
 typedef struct io_handle {
     io_kind kind;
     int fd;
-    void *dir; // IO_FOLDER: DIR
+    void *dir;             // IO_FOLDER: DIR
+    struct dirent *unread; // its entry that had no room, to be given again
     uint16_t generation;
     uint32_t users; // calls that use it now
     bool is_closing;
