@@ -1,7 +1,7 @@
 // same: what a kernel says and does on the cpu device beside the interpreter: printed lines,
 // failures with code, text and place, data. Also what only the cpu device has: a launch of another
-// shape than expected, a cancelled endless loop, work without a C compiler. Ends with "cpu: N
-// passed, N failed, N skipped". Start reading at main.
+// shape than expected, a cancelled endless loop, work without a C compiler, results that are larger
+// than the caches. Ends with "cpu: N passed, N failed, N skipped". Start reading at main.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,12 +231,56 @@ static void endless(void)
     kiln_close(k);
 }
 
+// Results go past the caches: whole lines, lanes that end, addresses between lines.
+static void large(const char *name, const char *type, kiln_type element, uint64_t from)
+{
+    enum { COUNT = (9 << 20) + 5, AROUND = 8 };
+    size_t size = element == KILN_U64 ? 8 : 4, count = COUNT / (size / 4), all = count + AROUND;
+    char source[300];
+    snprintf(
+        source, sizeof source,
+        "#include <kiln/kernel.h>\nkernel block(256) void f(%s *out, u64 from, u32 n) { u32 i = "
+        "global_x(); if (i < n) out[from + i] = (%s)i * 2654435761u + 1; }",
+        type, type);
+    kiln *k = NULL;
+    kiln_module *m;
+    kiln_kernel *kernel;
+    kiln_buffer *out;
+    uint8_t *got = malloc(all * size);
+    if (!got || kiln_open("cpu", &k) ||
+        kiln_compile(k, &(kiln_compile_desc){.source = source}, &m) ||
+        kiln_module_kernel(m, NULL, &kernel) || kiln_buffer_new(k, element, all, &out)) {
+        expect(false, name, "set-up");
+        free(got);
+        kiln_close(k);
+        return;
+    }
+    kiln_arg args[] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U64, (int64_t)from),
+                       kiln_arg_i64(KILN_U32, (int64_t)count)};
+    kiln_launch_desc launch = {
+        .grid = {(uint32_t)((count + 255) / 256)}, .args = args, .arg_count = 3};
+    expect(!kiln_launch(kernel, &launch) && !kiln_read(out, 0, got, all), name, "it fails");
+    size_t bad = 0;
+    for (size_t i = 0; i < all; i++) {
+        uint64_t is = 0, n = i - from;
+        memcpy(&is, got + i * size, size);
+        uint64_t want = i < from || n >= count ? 0 : n * 2654435761u + 1;
+        bad += is != (size == 8 ? want : (uint32_t)want);
+    }
+    expect(!bad, name, "the data differs");
+    free(got);
+    kiln_close(k);
+}
+
 int main(void)
 {
     alarm(300);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         compare(&rows[i]);
     endless();
+    large("large", "u32", KILN_U32, 0);
+    large("large, between lines", "u32", KILN_U32, 3);
+    large("large and wide", "u64", KILN_U64, 0);
     printf("cpu: %d passed, %d failed, 0 skipped\n", passed, failed);
     return failed != 0;
 }

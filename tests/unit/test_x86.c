@@ -57,6 +57,8 @@ TEST(x86_vector_memory)
     expect_bytes(&c, (bytes){8, {0x62, 0x01, 0x7e, 0xca, 0x6f, 0x7c, 0x8d, 0xff}});
     x86_vec(&c, X86_VMOVDQU32_S, 5, 0, x86_of_mem(x86_at(RDI, 0x80)), (x86_opt){.k = 1});
     expect_bytes(&c, (bytes){7, {0x62, 0xf1, 0x7e, 0x49, 0x7f, 0x6f, 0x02}});
+    x86_vec(&c, X86_VMOVNTDQ, 30, 0, x86_of_mem(x86_at(R8, 0x40)), (x86_opt){0});
+    expect_bytes(&c, (bytes){7, {0x62, 0x41, 0x7d, 0x48, 0xe7, 0x70, 0x01}});
     x86_vec_indexed(&c, X86_VPSCATTERQD, 20, (x86_mem){.disp = 8}, 19, 5);
     expect_bytes(&c, (bytes){11, {0x62, 0xe2, 0x7d, 0x45, 0xa1, 0x24, 0x1d, 0x08}});
     arena_free(c.a);

@@ -196,7 +196,7 @@ static const char *value_lanes(cpu_emitter *e, ir_ref r)
     return ir_type_of(e->t.f, r) == IR_I1 ? str_format(e->t.a, "byte_m(%s)", x) : x;
 }
 
-static void store_one(cpu_emitter *e, const place *p, ir_ref value)
+static void store_one(cpu_emitter *e, const place *p, ir_ref value, bool streams)
 {
     indexed x;
     const char *m = e->mask ? "m" : "";
@@ -213,8 +213,12 @@ static void store_one(cpu_emitter *e, const place *p, ir_ref value)
             ctext_put(&e->t, "st%u(%s, lane%u(%s, last(%s)));", p->size, address(e, p),
                       p->size == 8 ? 8 : 4, value_lanes(e, value), cpu_mask(e));
     } else if (p->s.held == HELD_ROW && p->s.step == (int64_t)p->size) {
-        ctext_put(&e->t, "rst%u%s(%s, %s%s;", p->size, m, address(e, p), value_lanes(e, value),
-                  masked(e));
+        if (streams && p->size >= 4)
+            ctext_put(&e->t, "nst%u(%s, %s, %s, streams);", p->size, address(e, p),
+                      value_lanes(e, value), cpu_mask(e));
+        else
+            ctext_put(&e->t, "rst%u%s(%s, %s%s;", p->size, m, address(e, p), value_lanes(e, value),
+                      masked(e));
     } else if (p->s.held == HELD_ROW) {
         ctext_put(&e->t, "sst%u%s(%s, (uint64_t)%lldll, %s%s;", p->size, m, address(e, p),
                   (long long)p->s.step, value_lanes(e, value), masked(e));
@@ -242,7 +246,7 @@ static void emit_store(cpu_emitter *e, const ir_inst *i)
     }
     for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
         place p = place_of(e, i, k);
-        store_one(e, &p, ir_operand(e->t.f, i, k + 1));
+        store_one(e, &p, ir_operand(e->t.f, i, k + 1), cpu_may_stream(e, i));
     }
     if (i->hint == IR_HINT_VOLATILE)
         ctext_put(&e->t, "__asm__ volatile(\"\" ::: \"memory\");");

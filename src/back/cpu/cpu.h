@@ -37,6 +37,7 @@ typedef struct cpu_emitter {
     control *controls; // by instruction
     bool has_rows;     // thread.x counts along the lanes
     bool has_tagged;   // local arrays are reached through generic pointers
+    bool *streams;     // by parameter: stores may go past the caches; NULL: none
     bool has_whole_warps;
     bool is_unsupported; // something in it has no C form
     // where the printer is
@@ -48,6 +49,12 @@ typedef struct cpu_emitter {
 
 // --- shape.c
 void cpu_find_shapes(cpu_emitter *e);
+// `i` is true in the first lanes only: those of an index, one more from lane to lane, below a
+// limit.
+bool cpu_is_guard(const cpu_emitter *e, const ir_inst *i);
+// --- stream.c
+void cpu_find_streams(cpu_emitter *e);
+bool cpu_may_stream(const cpu_emitter *e, const ir_inst *store);
 // --- inst.c
 extern const ctext_words cpu_words;
 const char *cpu_lanes(cpu_emitter *e, ir_ref r); // as a vector (a mask for i1)

@@ -352,6 +352,7 @@ static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
 {
     cpu_emitter e = {.t = {.words = &cpu_words, .f = f, .m = f->module, .a = a, .out = out}};
     cpu_find_shapes(&e);
+    cpu_find_streams(&e);
     cpu_lay_out(&e);
     e.t.sites = channel_number_sites(f, a);
     ctext_put(&e.t, "\nstatic void run_%s(struct kw *w)\n{", f->name);
@@ -360,6 +361,8 @@ static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
     ctext_put(&e.t, "const uint64_t local = (uint64_t)(uintptr_t)w->local;");
     ctext_put(&e.t, "uint32_t spins = 0;");
     ctext_put(&e.t, "(void)local; (void)spins;");
+    if (e.streams)
+        ctext_put(&e.t, "const uint32_t streams = w->streams;");
     emit_params(&e);
     ctext_put(&e.t, "do {");
     if (e.t.local_bytes)
@@ -404,7 +407,7 @@ void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out
                      "local_bytes, shared_bytes; uint32_t needs_fibers, "
                      "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct "
                      "kiln_cpu_row kiln_cpu_table[] = {\n"
-                     "    {\"kiln cpu 2\", 0, 0, 0, 0, 0},\n");
+                     "    {\"kiln cpu 3\", 0, 0, 0, 0, 0},\n");
     text_add(&code, rows.at, rows.len);
     text_puts(&code, "    {0, 0, 0, 0, 0, 0}};\n");
     cpu_add_prelude(&code, scratch, out);

@@ -168,6 +168,16 @@ static const char *call(cpu_emitter *e, const ir_inst *i)
                 : str_format(e->t.a, "%s(%s)", name, args);
 }
 
+static const char *guard(cpu_emitter *e, const ir_inst *i)
+{
+    ir_ref index = ir_operand(e->t.f, i, 0), limit = ir_operand(e->t.f, i, 1);
+    const char *a = cpu_scalar(e, index), *b = cpu_scalar(e, limit);
+    const char *cast = i->op == IR_ULT                            ? ""
+                       : ctext_is_wide(ir_type_of(e->t.f, index)) ? "(int64_t)"
+                                                                  : "(int32_t)";
+    return str_format(e->t.a, "firsts(%s%s < %s%s ? %s - %s : 0)", cast, a, cast, b, b, a);
+}
+
 static const char *selection(cpu_emitter *e, const ir_inst *i)
 {
     ir_ref c = ir_operand(e->t.f, i, 0), yes = ir_operand(e->t.f, i, 1),
@@ -369,7 +379,8 @@ static const char *value_of(cpu_emitter *e, const ir_inst *i, bool is_lanes)
     }
     case IR_CLOCK: return is_lanes ? "s8(w->time(w, 0))" : "w->time(w, 0)";
     case IR_NANOTIME: return is_lanes ? "s8(w->time(w, 1))" : "w->time(w, 1)";
-    default: return is_lanes ? call(e, i) : ctext_pure(&e->t, i);
+    default:
+        return !is_lanes ? ctext_pure(&e->t, i) : cpu_is_guard(e, i) ? guard(e, i) : call(e, i);
     }
 }
 

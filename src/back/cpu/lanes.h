@@ -27,6 +27,7 @@ struct kw { // one warp; the same struct is in dev/cpu/cpu.h
     uint64_t values[2]; // of a fault
     uint32_t block[3], block_dim[3], grid_dim[3];
     uint32_t warp, warp_end, live, threads, dynamic_bytes; // this warp, up to which one to go on; its lanes; threads of the block
+    uint32_t streams; // the results are larger than the caches
 };
 
 // Goes on to the next warp of the block; 0: this was the last to run here.
@@ -211,6 +212,7 @@ IN V8 sel8(M m, V8 a, V8 b) { V8 r; H4(P) return r; }
 #define C4(i, type, op) r.p##i = (vu)((type)a.p##i op (type)b.p##i);
 #define C8(i, j, k, type, op) r.p##i = __builtin_shufflevector((vu)((type)a.p##j op (type)b.p##j), (vu)((type)a.p##k op (type)b.p##k), EVENS);
 #endif
+IN M firsts(uint64_t count) { return m_of((uint32_t)((1ull << (count > 32 ? 32 : count)) - 1)); }
 IN M ieq_m(M a, M b) { return m_not(m_xor(a, b)); }
 IN M ine_m(M a, M b) { return m_xor(a, b); }
 IN M ms(uint32_t x) { return m_of(x ? ALL : 0); }

@@ -28,10 +28,15 @@ LANE_MEMORY(4, V4, A4)
 //@ gat8* sca8* str8* sst8*
 LANE_MEMORY(8, V8, A8)
 //@
-IN V4 row4(uint64_t a) { V4 r; __builtin_memcpy(&r, (const void *)(uintptr_t)a, 128); return r; }
-IN V8 row8(uint64_t a) { V8 r; __builtin_memcpy(&r, (const void *)(uintptr_t)a, 256); return r; }
-IN void rst4(uint64_t a, V4 v) { __builtin_memcpy((void *)(uintptr_t)a, &v, 128); }
-IN void rst8(uint64_t a, V8 v) { __builtin_memcpy((void *)(uintptr_t)a, &v, 256); }
+// Part by part: copied as a whole, they would also go to the stack.
+#define P(i) __builtin_memcpy(&r.p##i, (const void *)(uintptr_t)(a + VB * i), VB);
+BODY4(row4(uint64_t a), P)
+BODY8(row8(uint64_t a), P)
+#undef P
+#define P(i) __builtin_memcpy((void *)(uintptr_t)(a + VB * i), &v.p##i, VB);
+IN void rst4(uint64_t a, V4 v) { E4(P) }
+IN void rst8(uint64_t a, V8 v) { E8(P) }
+#undef P
 //@ row1* row2* rst1* rst2*
 typedef uint8_t v8b __attribute__((vector_size(W4)));
 typedef uint16_t v16b __attribute__((vector_size(2 * W4)));
@@ -52,36 +57,64 @@ IN V4 row2m(uint64_t a, M m) { return bits(m) == ALL ? row2(a) : str2m(a, 2, m);
 IN void rst1m(uint64_t a, V4 v, M m) { if (bits(m) == ALL) rst1(a, v); else sst1m(a, 1, v, m); }
 IN void rst2m(uint64_t a, V4 v, M m) { if (bits(m) == ALL) rst2(a, v); else sst2m(a, 2, v, m); }
 //@ row4m rst4m
+// The processor does not fetch ahead of masked loads, and masked stores are slow: they are for the lanes of an end, the some-forms.
 #if VB == 64
 #define P(i) r.p##i = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(a + 64 * i), (vi512){0}, (uint16_t)(m >> (16 * i)));
-BODY4(row4m(uint64_t a, M m), P)
+BODY4(some_row4(uint64_t a, M m), P)
 #undef P
 #define P(i) __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(a + 64 * i), (vi512)v.p##i, (uint16_t)(m >> (16 * i)));
-IN void rst4m(uint64_t a, V4 v, M m) { E4(P) }
+IN void some_rst4(uint64_t a, V4 v, M m) { E4(P) }
 #undef P
 #elif VB == 32
 #define P(i) r.p##i = (vu)__builtin_ia32_maskloadd256((const vi *)(uintptr_t)(a + 32 * i), (vi)m.p##i);
-BODY4(row4m(uint64_t a, M m), P)
+BODY4(some_row4(uint64_t a, M m), P)
 #undef P
 #define P(i) __builtin_ia32_maskstored256((vi *)(uintptr_t)(a + 32 * i), (vi)m.p##i, (vi)v.p##i);
-IN void rst4m(uint64_t a, V4 v, M m) { E4(P) }
+IN void some_rst4(uint64_t a, V4 v, M m) { E4(P) }
 #undef P
 #else
-IN V4 row4m(uint64_t a, M m) { return bits(m) == ALL ? row4(a) : str4m(a, 4, m); }
-IN void rst4m(uint64_t a, V4 v, M m) { if (bits(m) == ALL) rst4(a, v); else sst4m(a, 4, v, m); }
+#define some_row4(a, m) str4m(a, 4, m)
+#define some_rst4(a, v, m) sst4m(a, 4, v, m)
 #endif
+IN V4 row4m(uint64_t a, M m) { return bits(m) == ALL ? row4(a) : some_row4(a, m); }
+IN void rst4m(uint64_t a, V4 v, M m) { if (bits(m) == ALL) rst4(a, v); else some_rst4(a, v, m); }
 //@ row8m rst8m
 #if VB == 64
 #define P(i) r.p##i = (vq)__builtin_ia32_loaddqudi512_mask((const void *)(uintptr_t)(a + 64 * i), (vl8){0}, (uint8_t)(m >> (8 * i)));
-BODY8(row8m(uint64_t a, M m), P)
+BODY8(some_row8(uint64_t a, M m), P)
 #undef P
 #define P(i) __builtin_ia32_storedqudi512_mask((void *)(uintptr_t)(a + 64 * i), (vl8)v.p##i, (uint8_t)(m >> (8 * i)));
-IN void rst8m(uint64_t a, V8 v, M m) { E8(P) }
+IN void some_rst8(uint64_t a, V8 v, M m) { E8(P) }
 #undef P
 #else
-IN V8 row8m(uint64_t a, M m) { return bits(m) == ALL ? row8(a) : str8m(a, 8, m); }
-IN void rst8m(uint64_t a, V8 v, M m) { if (bits(m) == ALL) rst8(a, v); else sst8m(a, 8, v, m); }
+#define some_row8(a, m) str8m(a, 8, m)
+#define some_rst8(a, v, m) sst8m(a, 8, v, m)
 #endif
+IN V8 row8m(uint64_t a, M m) { return bits(m) == ALL ? row8(a) : some_row8(a, m); }
+IN void rst8m(uint64_t a, V8 v, M m) { if (bits(m) == ALL) rst8(a, v); else some_rst8(a, v, m); }
+//@ STREAM
+// Past the caches, whole lines at a time; the device waits for them before others may look.
+#if defined(__clang__)
+#define STREAM(a, v) __builtin_nontemporal_store((vl)(v), (vl *)(uintptr_t)(a))
+#elif VB == 64
+#define STREAM(a, v) __builtin_ia32_movntdq512((vl8 *)(uintptr_t)(a), (vl8)(v))
+#elif VB == 32
+#define STREAM(a, v) __builtin_ia32_movntdq256((vl4 *)(uintptr_t)(a), (vl4)(v))
+typedef long long vl4 __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+#define STREAM(a, v) __builtin_ia32_movntdq((vl2 *)(uintptr_t)(a), (vl2)(v))
+typedef long long vl2 __attribute__((vector_size(16)));
+#else
+#define STREAM(a, v) __builtin_memcpy((void *)(uintptr_t)(a), &(v), sizeof(v))
+#endif
+//@ nst4
+#define P(i) STREAM(a + VB * i, v.p##i);
+IN void nst4(uint64_t a, V4 v, M m, uint32_t streams) { if (streams && a % 64 == 0 && bits(m) == ALL) { E4(P) } else rst4m(a, v, m); }
+#undef P
+//@ nst8
+#define P(i) STREAM(a + VB * i, v.p##i);
+IN void nst8(uint64_t a, V8 v, M m, uint32_t streams) { if (streams && a % 64 == 0 && bits(m) == ALL) { E8(P) } else rst8m(a, v, m); }
+#undef P
 //@ any4m
 // Addresses that are side by side or equal in every run of 16 lanes are usual; the rest goes lane by lane.
 FAR V4 any4m(V8 a, M m)
@@ -115,8 +148,15 @@ FAR V4 any4m(V8 a, M m)
     IN void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
 // Lanes that stand side by side are usual here, too; the check costs less than the instruction.
 #define IS_SIDE_BY_SIDE(i, scale) (scale == 4 && (uint16_t)CMPD((vi512)x.p##i, (vi512)((vu){0} + x.p##i[0] + (vu)IOTA4(0)), 0) == 0xffff)
-#define GATHER(i, scale) if (IS_SIDE_BY_SIDE(i, scale)) r.p##i = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(base + (uint64_t)((int64_t)(int32_t)x.p##i[0] * 4)), (vi512){0}, (uint16_t)(m >> (16 * i))); else r.p##i = (vu)__builtin_ia32_gathersiv16si((vi512){0}, (void *)(uintptr_t)base, (vi512)x.p##i, (uint16_t)(m >> (16 * i)), scale);
-#define SCATTER(i, scale) if (IS_SIDE_BY_SIDE(i, scale)) __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(base + (uint64_t)((int64_t)(int32_t)x.p##i[0] * 4)), (vi512)v.p##i, (uint16_t)(m >> (16 * i))); else __builtin_ia32_scattersiv16si((void *)(uintptr_t)base, (uint16_t)(m >> (16 * i)), (vi512)x.p##i, (vi512)v.p##i, scale);
+#define START(i) ((void *)(uintptr_t)(base + (uint64_t)((int64_t)(int32_t)x.p##i[0] * 4)))
+#define GATHER(i, scale) \
+    if (!IS_SIDE_BY_SIDE(i, scale)) r.p##i = (vu)__builtin_ia32_gathersiv16si((vi512){0}, (void *)(uintptr_t)base, (vi512)x.p##i, (uint16_t)(m >> (16 * i)), scale); \
+    else if ((uint16_t)(m >> (16 * i)) == 0xffff) __builtin_memcpy(&r.p##i, START(i), 64); \
+    else r.p##i = (vu)__builtin_ia32_loaddqusi512_mask(START(i), (vi512){0}, (uint16_t)(m >> (16 * i)));
+#define SCATTER(i, scale) \
+    if (!IS_SIDE_BY_SIDE(i, scale)) __builtin_ia32_scattersiv16si((void *)(uintptr_t)base, (uint16_t)(m >> (16 * i)), (vi512)x.p##i, (vi512)v.p##i, scale); \
+    else if ((uint16_t)(m >> (16 * i)) == 0xffff) __builtin_memcpy(START(i), &v.p##i, 64); \
+    else __builtin_ia32_storedqusi512_mask(START(i), (vi512)v.p##i, (uint16_t)(m >> (16 * i)));
 #else
 #define INDEXED(scale) \
     FAR V4 gi4_##scale(uint64_t base, V4 x, M m) { A4 y = {x}, r = {0}; FOR_BITS(bits(m)) r.u[l] = ld4(base + (uint64_t)((int64_t)(int32_t)y.u[l] * scale)); return r.v; } \
@@ -131,17 +171,39 @@ INDEXED(1) INDEXED(2) INDEXED(8)
 // Two words a lane, side by side: a f32x2, or a pair of neighbours.
 #if VB == 64 && defined(__BMI2__)
 #define ODDS 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
-#define P(i, j, k) { uint32_t two = __builtin_ia32_pdep_si(m >> (16 * i) & 0xffff, 0x55555555u) * 3; \
+#define TWICE(i) (__builtin_ia32_pdep_si(m >> (16 * i) & 0xffff, 0x55555555u) * 3)
+#define SPLIT(i) a->p##i = __builtin_shufflevector(x, y, EVENS); b->p##i = __builtin_shufflevector(x, y, ODDS);
+IN void deal2(uint64_t at, M m, V4 *a, V4 *b)
+{
+#define P(i, j, k) { vu x, y; __builtin_memcpy(&x, (const void *)(uintptr_t)(at + 64 * j), 64); \
+    __builtin_memcpy(&y, (const void *)(uintptr_t)(at + 64 * k), 64); SPLIT(i) }
+    if (bits(m) == ALL) {
+        H4(P)
+        return;
+    }
+#undef P
+#define P(i, j, k) { uint32_t two = TWICE(i); \
     vu x = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * j), (vi512){0}, (uint16_t)two); \
-    vu y = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * k), (vi512){0}, (uint16_t)(two >> 16)); \
-    a->p##i = __builtin_shufflevector(x, y, EVENS); b->p##i = __builtin_shufflevector(x, y, ODDS); }
-IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { H4(P) }
+    vu y = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * k), (vi512){0}, (uint16_t)(two >> 16)); SPLIT(i) }
+    H4(P)
 #undef P
-#define P(i, j, k) { uint32_t two = __builtin_ia32_pdep_si(m >> (16 * i) & 0xffff, 0x55555555u) * 3; \
-    __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * j), (vi512)__builtin_shufflevector(a.p##i, b.p##i, LOWS(0)), (uint16_t)two); \
-    __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * k), (vi512)__builtin_shufflevector(a.p##i, b.p##i, HIGHS(0)), (uint16_t)(two >> 16)); }
-IN void weave2(uint64_t at, M m, V4 a, V4 b) { H4(P) }
+}
+#define MERGE(i) vu x = __builtin_shufflevector(a.p##i, b.p##i, LOWS(0)), y = __builtin_shufflevector(a.p##i, b.p##i, HIGHS(0));
+IN void weave2(uint64_t at, M m, V4 a, V4 b)
+{
+#define P(i, j, k) { MERGE(i) __builtin_memcpy((void *)(uintptr_t)(at + 64 * j), &x, 64); \
+    __builtin_memcpy((void *)(uintptr_t)(at + 64 * k), &y, 64); }
+    if (bits(m) == ALL) {
+        H4(P)
+        return;
+    }
 #undef P
+#define P(i, j, k) { uint32_t two = TWICE(i); MERGE(i) \
+    __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * j), (vi512)x, (uint16_t)two); \
+    __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * k), (vi512)y, (uint16_t)(two >> 16)); }
+    H4(P)
+#undef P
+}
 #else
 IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { *a = str4m(at, 8, m); *b = str4m(at + 4, 8, m); }
 IN void weave2(uint64_t at, M m, V4 a, V4 b) { sst4m(at, 8, a, m); sst4m(at + 4, 8, b, m); }

@@ -266,6 +266,15 @@ static void visit(cpu_emitter *e, ir_inst_id id, bool *changed)
         set(e, i->result + k, s, changed);
 }
 
+bool cpu_is_guard(const cpu_emitter *e, const ir_inst *i)
+{
+    if (i->op != IR_ULT && i->op != IR_SLT)
+        return false;
+    shape index = cpu_shape(e, ir_operand(e->t.f, i, 0));
+    return index.held == HELD_ROW && index.step == 1 && stays_in_step(index) &&
+           cpu_shape(e, ir_operand(e->t.f, i, 1)).held == HELD_ONE;
+}
+
 void cpu_find_shapes(cpu_emitter *e)
 {
     const ir_func *f = e->t.f;

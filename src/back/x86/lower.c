@@ -162,6 +162,26 @@ static void compare_part(x86_gen *g, void *user, uint32_t part, uint8_t k)
             (x86_opt){.has_imm = true, .imm = x->predicate});
 }
 
+// How many of the first lanes as a number, and as bits.
+static void emit_guard(x86_gen *g, const ir_inst *i)
+{
+    x86_code *c = g->code;
+    ir_ref index = ir_operand(g->f, i, 0);
+    x86_word_into(g, ir_operand(g->f, i, 1), RAX);
+    uint8_t first = x86_word(g, index, RCX);
+    x86_mov_imm(c, RDX, 0);
+    x86_alu_reg(c, ALU_SUB, x86_is_wide(g, index), RAX, first);
+    x86_cmov(c, i->op == IR_ULT ? WHEN_BELOW : WHEN_LESS, true, RAX, RDX);
+    x86_mov_imm(c, RDX, 32);
+    x86_alu_reg(c, ALU_CMP, true, RAX, RDX);
+    x86_cmov(c, WHEN_ABOVE, true, RAX, RDX);
+    x86_mov(c, true, RCX, RAX);
+    x86_mov_imm(c, RAX, 1);
+    x86_shift_cl(c, SHIFT_LEFT, true, RAX);
+    x86_alu_imm(c, ALU_SUB, true, RAX, 1);
+    x86_put_word(g, i->result, RAX);
+}
+
 static void emit_compare(x86_gen *g, const ir_inst *i, const lane_row *row)
 {
     ir_ref a = ir_operand(g->f, i, 0), b = ir_operand(g->f, i, 1);
@@ -356,6 +376,10 @@ bool x86_emit_lanes(x86_gen *g, const ir_inst *i)
         return true;
     }
     const lane_row *row = find_row(compared, COUNT(compared), i->op);
+    if (row && cpu_is_guard(&g->c, i)) {
+        emit_guard(g, i);
+        return true;
+    }
     if (row) {
         emit_compare(g, i, row);
         return true;

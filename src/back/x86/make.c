@@ -167,6 +167,7 @@ static x86_kernel make_kernel(const ir_func *f, arena *a, x86_code *code)
     if (ir_has_calls(f))
         return (x86_kernel){.name = f->name, .at = code->bytes.len, .refusal = "calls"};
     cpu_find_shapes(&g.c);
+    cpu_find_streams(&g.c);
     lay_out(&g);
     g.c.t.sites = channel_number_sites(f, a);
     if (!g.refusal)

@@ -19,7 +19,7 @@ typedef struct x86_warp { // struct kw of back/cpu/lanes.h, word for word
     uint64_t (*time)(struct x86_warp *, uint32_t kind);
     uint64_t values[2];
     uint32_t block[3], block_dim[3], grid_dim[3];
-    uint32_t warp, warp_end, live, threads, dynamic_bytes;
+    uint32_t warp, warp_end, live, threads, dynamic_bytes, streams;
 } x86_warp;
 
 typedef struct x86_kernel { // what a row of the cpu device's table says

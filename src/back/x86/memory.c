@@ -168,6 +168,37 @@ static bool has_short_steps(const x86_access *x)
     return x->step > -((int64_t)1 << 25) && x->step < (int64_t)1 << 25;
 }
 
+typedef struct row_access {
+    const ir_inst *i;
+    const x86_access *x;
+    ir_ref r; // the result, or the value that is stored
+    x86_mem m;
+} row_access;
+
+// The code of `emit` twice: without masks where all lanes are active, as the processor does not
+// fetch ahead of masked loads, and masked stores are slow.
+static void emit_row(x86_gen *g, void (*emit)(x86_gen *, const row_access *), row_access a)
+{
+    int32_t mask = g->mask;
+    if (mask >= 0) {
+        uint32_t some = x86_label(g->code), join = x86_label(g->code);
+        bool k_is_loaded = g->k_is_loaded, k8_is_loaded = g->k8_is_loaded;
+        x86_alu_mem_imm(g->code, ALU_CMP, false, x86_frame(mask), -1);
+        x86_jump_if(g->code, WHEN_NOT_ZERO, some);
+        g->mask = -1;
+        emit(g, &a);
+        g->mask = mask;
+        x86_jump(g->code, join);
+        x86_bind(g->code, some);
+        emit(g, &a);
+        x86_bind(g->code, join);
+        g->k_is_loaded = k_is_loaded;
+        g->k8_is_loaded = k8_is_loaded;
+        return;
+    }
+    emit(g, &a);
+}
+
 // --- loads
 static void bits_of_bytes(x86_gen *g, ir_ref r) // VS0 and VS1: cells of i1
 {
@@ -216,10 +247,12 @@ static void load_one(x86_gen *g, const x86_access *x, ir_ref r, ir_type t)
     }
 }
 
-static void load_row(x86_gen *g, const x86_access *x, ir_ref r, ir_type t)
+static void load_row(x86_gen *g, const row_access *a)
 {
+    const x86_access *x = a->x;
+    ir_ref r = a->r;
+    ir_type t = (ir_type)a->i->type;
     uint32_t parts = x->size == 8 ? 4 : 2, lanes = 32 / parts;
-    x86_mem m = base_of(g, x);
     x86_ins ins = x->size == 8   ? X86_VMOVDQU64
                   : x->size == 4 ? X86_VMOVDQU32
                   : x->size == 2 ? X86_VPMOVZXWD
@@ -227,7 +260,7 @@ static void load_row(x86_gen *g, const x86_access *x, ir_ref r, ir_type t)
     for (uint32_t k = 0; k < parts; k++) {
         uint8_t mask = x86_k(g, k * lanes);
         uint8_t to = t == IR_I1 ? (uint8_t)(VS0 + k) : x86_to(g, r, k, VS0);
-        x86_vec(g->code, ins, to, 0, x86_of_mem(moved(m, (int32_t)(k * lanes * x->size))),
+        x86_vec(g->code, ins, to, 0, x86_of_mem(moved(a->m, (int32_t)(k * lanes * x->size))),
                 (x86_opt){.k = mask, .zero = mask != 0});
         if (t != IR_I1)
             x86_put(g, r, k, to);
@@ -271,9 +304,10 @@ static x86_mem indexed(x86_mem m, uint8_t scale)
 }
 
 // One index a lane; lanes that stand side by side are usual, and cheap to find out.
-static void load_indexed(x86_gen *g, const x86_access *x, ir_ref r)
+static void load_indexed(x86_gen *g, const row_access *a)
 {
-    x86_mem m = base_of(g, x);
+    const x86_access *x = a->x;
+    x86_mem m = a->m;
     m.scale = x->scale;
     x86_k(g, 0);
     for (uint32_t k = 0; k < 2; k++) {
@@ -291,7 +325,7 @@ static void load_indexed(x86_gen *g, const x86_access *x, ir_ref r)
         x86_vec(g->code, X86_VPXORD, VS0, VS0, x86_of_reg(VS0), (x86_opt){0});
         x86_vec_indexed(g->code, X86_VPGATHERDD, VS0, m, index, mask);
         x86_bind(g->code, join);
-        x86_put(g, r, k, VS0);
+        x86_put(g, a->r, k, VS0);
     }
 }
 
@@ -431,20 +465,18 @@ static x86_src pool_words(x86_gen *g, bool deals, uint32_t from)
     return x86_of_mem(x86_pool(g->code, v, sizeof v, 64));
 }
 
-static void load_pair(x86_gen *g, const ir_inst *i)
+static void load_pair(x86_gen *g, const row_access *a)
 {
-    x86_access x = x86_find_access(g, i, 0);
-    x86_mem m = base_of(g, &x);
     for (uint32_t k = 0; k < 2; k++) {
         uint8_t mask = doubled_mask(g, k);
-        x86_vec(g->code, X86_VMOVDQU32, VS0, 0, x86_of_mem(moved(m, 128 * (int32_t)k)),
+        x86_vec(g->code, X86_VMOVDQU32, VS0, 0, x86_of_mem(moved(a->m, 128 * (int32_t)k)),
                 (x86_opt){.k = mask, .zero = mask != 0});
-        x86_vec(g->code, X86_VMOVDQU32, VS1, 0, x86_of_mem(moved(m, 128 * (int32_t)k + 64)),
+        x86_vec(g->code, X86_VMOVDQU32, VS1, 0, x86_of_mem(moved(a->m, 128 * (int32_t)k + 64)),
                 (x86_opt){.k = mask ? K_B : 0, .zero = mask != 0});
         for (uint32_t n = 0; n < 2; n++) {
             x86_vec(g->code, X86_VMOVDQU32, VS2, 0, pool_words(g, true, n), (x86_opt){0});
             x86_vec(g->code, X86_VPERMI2D, VS2, VS0, x86_of_reg(VS1), (x86_opt){0});
-            x86_put(g, i->result + n, k, VS2);
+            x86_put(g, a->i->result + n, k, VS2);
         }
     }
 }
@@ -452,7 +484,8 @@ static void load_pair(x86_gen *g, const ir_inst *i)
 static void emit_load(x86_gen *g, const ir_inst *i)
 {
     if (is_pair(g, i, i->result_count)) {
-        load_pair(g, i);
+        x86_access x = x86_find_access(g, i, 0);
+        emit_row(g, load_pair, (row_access){i, &x, i->result, base_of(g, &x)});
         return;
     }
     for (uint32_t k = 0; k < i->result_count; k++) {
@@ -467,11 +500,11 @@ static void emit_load(x86_gen *g, const ir_inst *i)
         else if (x.kind == ACCESS_ONE)
             load_one(g, &x, r, t);
         else if (x.kind == ACCESS_ROW)
-            load_row(g, &x, r, t);
+            emit_row(g, load_row, (row_access){i, &x, r, base_of(g, &x)});
         else if (x.kind == ACCESS_STRIDE)
             load_stride(g, &x, r);
         else if (x.kind == ACCESS_INDEXED)
-            load_indexed(g, &x, r);
+            emit_row(g, load_indexed, (row_access){i, &x, r, base_of(g, &x)});
         else if (x.kind == ACCESS_LANES)
             load_lanes(g, &x, r);
         else
@@ -510,18 +543,40 @@ static void store_one(x86_gen *g, const x86_access *x, ir_ref value)
     x86_store(g->code, x->size, m, RCX);
 }
 
-static void store_row(x86_gen *g, const x86_access *x, ir_ref value)
+// Past the caches, when the launch wants that and whole lines are written; VMOVNTDQ has no mask.
+static uint32_t stream_row(x86_gen *g, const row_access *a)
 {
+    const x86_access *x = a->x;
+    uint32_t near = x86_label(g->code), join = x86_label(g->code);
+    x86_alu_mem_imm(g->code, ALU_CMP, false, x86_at(RBX, offsetof(x86_warp, streams)), 0);
+    x86_jump_if(g->code, WHEN_ZERO, near);
+    x86_lea(g->code, RDX, a->m);
+    x86_alu_imm(g->code, ALU_AND, false, RDX, 63);
+    x86_jump_if(g->code, WHEN_NOT_ZERO, near);
+    for (uint32_t k = 0; k < x->size / 2; k++)
+        x86_vec(g->code, X86_VMOVNTDQ, stored_part(g, a->r, k, VS0), 0,
+                x86_of_mem(moved(a->m, 64 * (int32_t)k)), (x86_opt){0});
+    x86_jump(g->code, join);
+    x86_bind(g->code, near);
+    return join;
+}
+
+static void store_row(x86_gen *g, const row_access *a)
+{
+    const x86_access *x = a->x;
+    bool streams = g->mask < 0 && x->size >= 4 && cpu_may_stream(&g->c, a->i);
+    uint32_t join = streams ? stream_row(g, a) : 0;
     uint32_t parts = x->size == 8 ? 4 : 2, lanes = 32 / parts;
     x86_ins ins = x->size == 8   ? X86_VMOVDQU64_S
                   : x->size == 4 ? X86_VMOVDQU32_S
                   : x->size == 2 ? X86_VPMOVDW
                                  : X86_VPMOVDB;
-    x86_mem m = base_of(g, x);
     for (uint32_t k = 0; k < parts; k++)
-        x86_vec(g->code, ins, stored_part(g, value, k, VS0), 0,
-                x86_of_mem(moved(m, (int32_t)(k * lanes * x->size))),
+        x86_vec(g->code, ins, stored_part(g, a->r, k, VS0), 0,
+                x86_of_mem(moved(a->m, (int32_t)(k * lanes * x->size))),
                 (x86_opt){.k = x86_k(g, k * lanes)});
+    if (streams)
+        x86_bind(g->code, join);
 }
 
 static void store_stride(x86_gen *g, const x86_access *x, ir_ref value)
@@ -535,13 +590,14 @@ static void store_stride(x86_gen *g, const x86_access *x, ir_ref value)
     }
 }
 
-static void store_indexed(x86_gen *g, const x86_access *x, ir_ref value)
+static void store_indexed(x86_gen *g, const row_access *a)
 {
-    x86_mem m = base_of(g, x);
+    const x86_access *x = a->x;
+    x86_mem m = a->m;
     m.scale = x->scale;
     x86_k(g, 0);
     for (uint32_t k = 0; k < 2; k++) {
-        uint8_t index = x86_part_reg(g, x->index, k, VS2), from = stored_part(g, value, k, VS0);
+        uint8_t index = x86_part_reg(g, x->index, k, VS2), from = stored_part(g, a->r, k, VS0);
         uint32_t apart = x86_label(g->code), join = x86_label(g->code);
         uint8_t mask = x86_k(g, k * 16);
         if (x->scale == 2) {
@@ -600,10 +656,9 @@ static void store_by_call(x86_gen *g, const x86_access *x, const ir_inst *i, ir_
     x86_call_helper(g, x86_help_store, &info);
 }
 
-static void store_pair(x86_gen *g, const ir_inst *i)
+static void store_pair(x86_gen *g, const row_access *access)
 {
-    x86_access x = x86_find_access(g, i, 0);
-    x86_mem m = base_of(g, &x);
+    const ir_inst *i = access->i;
     for (uint32_t k = 0; k < 2; k++) {
         uint8_t mask = doubled_mask(g, k);
         uint8_t a = x86_part_reg(g, ir_operand(g->f, i, 1), k, VS0);
@@ -612,7 +667,7 @@ static void store_pair(x86_gen *g, const ir_inst *i)
             x86_vec(g->code, X86_VMOVDQU32, VS2, 0, pool_words(g, false, n), (x86_opt){0});
             x86_vec(g->code, X86_VPERMI2D, VS2, a, x86_of_reg(b), (x86_opt){0});
             x86_vec(g->code, X86_VMOVDQU32_S, VS2, 0,
-                    x86_of_mem(moved(m, 128 * (int32_t)k + 64 * (int32_t)n)),
+                    x86_of_mem(moved(access->m, 128 * (int32_t)k + 64 * (int32_t)n)),
                     (x86_opt){.k = mask && n ? K_B : mask});
         }
     }
@@ -621,7 +676,8 @@ static void store_pair(x86_gen *g, const ir_inst *i)
 static void emit_store(x86_gen *g, const ir_inst *i)
 {
     if (is_pair(g, i, i->operand_count - 1)) {
-        store_pair(g, i);
+        x86_access x = x86_find_access(g, i, 0);
+        emit_row(g, store_pair, (row_access){i, &x, IR_NONE, base_of(g, &x)});
         return;
     }
     for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
@@ -632,11 +688,11 @@ static void emit_store(x86_gen *g, const ir_inst *i)
         else if (x.kind == ACCESS_ONE)
             store_one(g, &x, value);
         else if (x.kind == ACCESS_ROW)
-            store_row(g, &x, value);
+            emit_row(g, store_row, (row_access){i, &x, value, base_of(g, &x)});
         else if (x.kind == ACCESS_STRIDE)
             store_stride(g, &x, value);
         else if (x.kind == ACCESS_INDEXED)
-            store_indexed(g, &x, value);
+            emit_row(g, store_indexed, (row_access){i, &x, value, base_of(g, &x)});
         else if (x.kind == ACCESS_LANES)
             store_lanes(g, &x, value);
         else

@@ -26,12 +26,12 @@ typedef struct cpu_warp { // struct kw of back/cpu/lanes.h, word for word
     uint64_t (*time)(struct cpu_warp *, uint32_t kind);
     uint64_t values[2]; // of a fault
     uint32_t block[3], block_dim[3], grid_dim[3];
-    uint32_t warp, warp_end, live, threads, dynamic_bytes;
+    uint32_t warp, warp_end, live, threads, dynamic_bytes, streams;
 } cpu_warp;
 
 typedef enum cpu_fault { CPU_ASSERT = 1, CPU_TRAP, CPU_UNREACHABLE, CPU_BOUNDS } cpu_fault;
 
-#define CPU_TABLE_MARK "kiln cpu 2" // changes with struct cpu_warp
+#define CPU_TABLE_MARK "kiln cpu 3" // changes with struct cpu_warp
 typedef struct cpu_row {            // of kiln_cpu_table, as the C text has it
     const char *name;
     void (*run)(cpu_warp *);
@@ -111,6 +111,7 @@ const cpu_work *work_new(arena *a, const ir_func *f);
 // May some launches be interpreted and others not? Not when the kernel keeps addresses.
 bool work_can_move(const cpu_work *w);
 double work_of(const kiln_kernel *kernel, const rt_launch *l); // lane-instructions, rather too many
+double work_stores(const kiln_kernel *kernel, const rt_launch *l); // bytes that it writes, about
 
 // --- device.c: a launch for the interpreter among addresses of this host; pointers to buffers are
 // the interpreter's, above those, or this host's own. Both to be freed; NULL: no memory.

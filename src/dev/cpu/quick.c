@@ -24,7 +24,7 @@ SAME_PLACE(cancel);
 SAME_PLACE(print);
 SAME_PLACE(values);
 SAME_PLACE(warp);
-SAME_PLACE(dynamic_bytes);
+SAME_PLACE(streams);
 _Static_assert(sizeof(cpu_warp) == sizeof(x86_warp), "the same struct");
 
 static size_t whole_pages(size_t bytes)

@@ -14,7 +14,12 @@
 #include "rt/host/host.h"
 
 // A second thread takes 15 to 50 us to wake up, about as long as 2^21 instructions of lanes take.
-enum { LANES = 32, WORTH_THREADS = 1 << 21, MOST_OF_A_CHUNK = 1024 /* blocks */ };
+enum {
+    LANES = 32,
+    WORTH_THREADS = 1 << 21,
+    MOST_OF_A_CHUNK = 1024 /* blocks */,
+    USUAL_CACHE = 32 << 20
+};
 
 typedef struct grid {
     kiln_kernel *kernel;
@@ -23,6 +28,7 @@ typedef struct grid {
     const uint64_t *args;
     uint32_t *threads; // [axis][warp][lane]
     uint32_t warp_count, thread_count;
+    bool streams; // its results are larger than the caches
     uint64_t block_count, next, failed, chunk;
     pthread_mutex_t lock; // of the rest
     interp_error error;
@@ -340,6 +346,7 @@ static void task_init(runner *r, task *t, bool is_alone)
     memcpy(w->grid_dim, g->launch->grid, sizeof w->grid_dim);
     w->dynamic_bytes = (uint32_t)g->launch->shared_bytes;
     w->threads = g->thread_count;
+    w->streams = g->streams;
 }
 
 static void set_warp(runner *r, task *t, uint32_t warp, uint32_t end)
@@ -563,6 +570,9 @@ static void work(void *grid_pointer, uint32_t index)
         r.is_failed = true;
         r.error = (interp_error){.code = K6020, .file = "", .block_rank = r.rank};
     }
+#ifdef __x86_64__
+    __asm__ volatile("sfence" ::: "memory"); // what went past the caches is there
+#endif
     if (r.is_failed) {
         pthread_mutex_lock(&g->lock);
         if (r.error.block_rank < g->failed) {
@@ -607,6 +617,41 @@ static uint32_t threads_for(const grid *g)
     return (uint32_t)(threads < g->block_count ? threads : g->block_count);
 }
 
+// Of the core that asks. sysconf says what all cores of the chip have together.
+static uint64_t last_cache(void)
+{
+    static uint64_t known; // atomic
+    uint64_t bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (bytes)
+        return bytes;
+    unsigned kib = 0;
+    FILE *in = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    if (in) {
+        if (fscanf(in, "%uK", &kib) != 1)
+            kib = 0;
+        fclose(in);
+    }
+    bytes = kib ? (uint64_t)kib << 10 : USUAL_CACHE;
+    __atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
+    return bytes;
+}
+
+// What the kernel writes would push everything else out of the caches, itself, too.
+static bool is_larger_than_caches(const kiln_kernel *kernel, const rt_launch *l)
+{
+    double most = (double)last_cache(), room = 0;
+    if (!cpu_kernel_of(kernel)->work || work_stores(kernel, l) < most)
+        return false;
+    const host_device *k = host_of(kernel->module->k);
+    for (size_t n = 0; n < kernel->param_count; n++) {
+        uint64_t row = l->args[n].bits >> INTERP_SEGMENT_BITS;
+        if (kernel->params[n].info.kind == KILN_PARAM_POINTER && !kernel->params[n].info.is_const &&
+            row && row < k->row_count)
+            room += (double)k->rows[row].size;
+    }
+    return room >= most;
+}
+
 // The interpreter's addresses as this host's.
 static uint64_t *make_args(const kiln_kernel *kernel, const rt_launch *l)
 {
@@ -641,6 +686,7 @@ kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch 
         return error_no_memory(k, "a launch");
     }
     pthread_mutex_init(&g.lock, NULL);
+    g.streams = is_larger_than_caches(kernel, l);
     uint32_t threads = threads_for(&g);
     uint64_t share = g.block_count / (threads * 8u);
     g.chunk = threads == 1              ? g.block_count

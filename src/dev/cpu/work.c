@@ -8,7 +8,7 @@
 
 #include "pass/loop.h"
 
-enum { MOST_LOOPS = 64, FUEL = 4 };
+enum { MOST_LOOPS = 64, FUEL = 4, SOME_ROUNDS = 16 /* of a loop of unknown length */ };
 
 typedef enum limit_kind { LIMIT_UNKNOWN, LIMIT_NUMBER, LIMIT_PARAM } limit_kind;
 
@@ -18,6 +18,7 @@ typedef struct work_loop { // the first one is the kernel itself
     double limit;  // or the parameter's index
     double step;   // of the counter; 0: the threads of the grid
     double direct; // instructions inside, but for those of inner loops
+    double stored; // and bytes
 } work_loop;
 
 struct cpu_work {
@@ -134,6 +135,8 @@ static void add_region(const ir_func *f, ir_region_id region, uint32_t at, cpu_w
         const ir_inst *i = ir_at(f, id);
         uint32_t inside = at;
         w->loops[at].direct++;
+        if (i->op == IR_STORE && ir_type_of(f, ir_operand(f, i, 0)) != IR_PTR_SHARED)
+            w->loops[at].stored += ir_type_size((ir_type)i->type) * (i->operand_count - 1.0);
         w->keeps_addresses |= moves_address(i);
         w->is_large |= i->op == IR_LOOP && w->loop_count == MOST_LOOPS;
         if (i->op == IR_LOOP && !w->is_large) {
@@ -164,20 +167,44 @@ bool work_can_move(const cpu_work *w)
 }
 
 // --- of a launch
-double work_of(const kiln_kernel *kernel, const rt_launch *l)
+static double lanes_of(const rt_launch *l)
 {
-    const cpu_work *w = cpu_kernel_of(kernel)->work;
     uint32_t threads = l->block[0] * l->block[1] * l->block[2];
-    double lanes = (double)((threads + 31) & ~31u) * l->grid[0] * l->grid[1] * l->grid[2];
-    double sum = w->loops[0].direct, times[MOST_LOOPS] = {1};
-    bool is_known = !w->is_large;
+    return (double)((threads + 31) & ~31u) * l->grid[0] * l->grid[1] * l->grid[2];
+}
+
+// How often each loop goes round in all; `unknown` for one whose length is not known.
+static void count_rounds(const cpu_work *w, const rt_launch *l, double unknown, double *times)
+{
+    double lanes = lanes_of(l);
+    times[0] = lanes;
     for (uint32_t n = 1; n < w->loop_count; n++) {
         const work_loop *loop = &w->loops[n];
         double limit =
             loop->kind == LIMIT_PARAM ? (double)l->args[(size_t)loop->limit].bits : loop->limit;
-        is_known &= loop->kind != LIMIT_UNKNOWN;
-        times[n] = times[loop->parent] * (limit / (loop->step > 0 ? loop->step : lanes) + 1);
-        sum += times[n] * loop->direct;
+        double rounds = limit / (loop->step > 0 ? loop->step : lanes) + 1;
+        times[n] = times[loop->parent] * (loop->kind == LIMIT_UNKNOWN ? unknown : rounds);
     }
-    return is_known ? sum * lanes : (double)INFINITY;
+}
+
+double work_of(const kiln_kernel *kernel, const rt_launch *l)
+{
+    const cpu_work *w = cpu_kernel_of(kernel)->work;
+    double times[MOST_LOOPS], sum = 0;
+    if (w->is_large)
+        return (double)INFINITY;
+    count_rounds(w, l, (double)INFINITY, times);
+    for (uint32_t n = 0; n < w->loop_count; n++)
+        sum += times[n] * w->loops[n].direct;
+    return sum;
+}
+
+double work_stores(const kiln_kernel *kernel, const rt_launch *l)
+{
+    const cpu_work *w = cpu_kernel_of(kernel)->work;
+    double times[MOST_LOOPS], sum = 0;
+    count_rounds(w, l, SOME_ROUNDS, times);
+    for (uint32_t n = 0; n < w->loop_count; n++)
+        sum += times[n] * w->loops[n].stored;
+    return sum;
 }
