@@ -223,6 +223,54 @@ static void pipes(bool is_plain)
     stage_end(&t);
 }
 
+// Lanes that name one file, two by turns, or none.
+static void files(bool is_plain)
+{
+    enum { FILES = 2 };
+    static const int of[LANES] = {0, 0, 1, 0, -1, 1, 1, 0};
+    stage t;
+    int32_t files[FILES], none = 12345 << 8;
+    int64_t offsets[LANES];
+    void *args[LANES][4];
+    stage_start(&t, is_plain);
+    for (int f = 0; f < FILES; f++) {
+        char name[] = "/tmp/kiln-unit-XXXXXX", same[BYTES];
+        int fd = mkstemp(name);
+        memset(same, 'a' + f, sizeof same);
+        assert_true(fd >= 0 && write(fd, same, sizeof same) == (ssize_t)sizeof same);
+        unlink(name);
+        files[f] = io_add(t.s, IO_FILE, fd, NULL);
+    }
+    for (int l = 0; l < LANES; l++) {
+        offsets[l] = l == 6 ? -1 : 8 * l;
+        t.n[l] = 8;
+        args[l][0] = of[l] < 0 ? &none : &files[of[l]];
+        args[l][1] = t.bytes[l];
+        args[l][2] = &t.n[l];
+        args[l][3] = &offsets[l];
+        t.calls[l].args = args[l];
+    }
+    io_pread_together(t.s, t.calls, LANES);
+    for (int l = 0; l < LANES; l++) {
+        assert_int_equal(t.result[l], of[l] < 0 ? -EBADF : l == 6 ? -EINVAL : 8);
+        assert_int_equal(t.bytes[l][7], t.result[l] == 8 ? 'a' + of[l] : 0);
+    }
+    for (int f = 0; f < FILES; f++) { // nobody has it any more
+        const io_handle *h = io_take(t.s, files[f], 1u << IO_FILE);
+        assert_int_equal(h->users, 1);
+        io_give(t.s, (io_handle *)(uintptr_t)h);
+        assert_int_equal(io_close(t.s, files[f]), 0);
+        assert_null(io_take(t.s, files[f], 1u << IO_FILE));
+    }
+    stage_end(&t);
+}
+
+TEST(io_together_takes_each_file_once)
+{
+    files(false);
+    files(true);
+}
+
 TEST(io_together_waits_for_all_lanes_at_once)
 {
     for (int is_plain = 0; is_plain < 2; is_plain++) {

@@ -225,69 +225,73 @@ void service_write(void *state, const kiln_host_call *call)
     IO_RETURN(int64_t, io_write_bytes(state, IO_ARG(int32_t, 0), call->args[1], n));
 }
 
-// The handle of a call that names a place in a file; NULL: *result says why not.
-static io_handle *start_at(io_state *s, const kiln_host_call *call, bool is_write, io_job *job,
-                           int64_t *result)
+// What a call at a place in a file asks for; false: *result says why not. No handle: NULL.
+static bool start_at(const io_handle *h, const kiln_host_call *call, bool is_write, io_job *job,
+                     int64_t *result)
 {
     int64_t n = io_bytes(IO_ARG(int64_t, 2)), offset = IO_ARG(int64_t, 3);
-    io_handle *h = io_take(s, IO_ARG(int32_t, 0), 1u << IO_FILE);
-    if (h && (n < 0 || offset < 0)) {
-        io_give(s, h);
-        *result = -EINVAL;
-        return NULL;
-    }
-    *result = -EBADF;
-    if (h)
-        *job = (io_job){.fd = h->fd,
-                        .what = is_write ? IO_PWRITE : IO_PREAD,
-                        .at = call->args[1],
-                        .bytes = (uint32_t)n,
-                        .offset = offset};
-    return h;
+    *result = h ? -EINVAL : -EBADF;
+    if (!h || n < 0 || offset < 0)
+        return false;
+    *job = (io_job){.fd = h->fd,
+                    .what = is_write ? IO_PWRITE : IO_PREAD,
+                    .at = call->args[1],
+                    .bytes = (uint32_t)n,
+                    .offset = offset};
+    return true;
 }
 
 static int64_t transfer_at(io_state *s, const kiln_host_call *call, bool is_write)
 {
     int64_t result;
     io_job job;
-    io_handle *h = start_at(s, call, is_write, &job, &result);
-    if (!h)
-        return result;
-    io_plain_run(&job, 1);
-    io_give(s, h);
-    return job.result;
+    io_handle *h = io_take(s, IO_ARG(int32_t, 0), 1u << IO_FILE);
+    if (start_at(h, call, is_write, &job, &result)) {
+        io_plain_run(&job, 1);
+        result = job.result;
+    }
+    if (h)
+        io_give(s, h);
+    return result;
 }
 
 // Of all lanes that call together: neighbours in a file by one call, the others by a ring. Files
-// without rings are made one after the other.
+// without rings are made one after the other. Lanes mostly name one file: it is taken once for
+// those that follow each other, since all threads that serve share the lock.
 static void transfer_together(io_state *s, const kiln_host_call *calls, uint32_t count,
                               bool is_write)
 {
-    io_handle *handles[IO_RING_JOBS];
+    io_handle *handles[IO_RING_JOBS], *taken[IO_RING_JOBS], *h = NULL;
     io_job jobs[IO_RING_JOBS];
     int64_t *results[IO_RING_JOBS];
-    uint32_t made = 0;
+    uint32_t made = 0, taken_count = 0;
+    int32_t number = 0; // of `h`
     bool is_plain = false;
     for (uint32_t n = 0; n < count && n < IO_RING_JOBS; n++) {
-        int64_t *result = calls[n].result;
-        io_handle *h = start_at(s, &calls[n], is_write, &jobs[made], result);
-        if (!h)
+        const kiln_host_call *call = &calls[n];
+        if (!h || IO_ARG(int32_t, 0) != number) {
+            number = IO_ARG(int32_t, 0);
+            h = io_take(s, number, 1u << IO_FILE);
+            if (h)
+                taken[taken_count++] = h;
+        }
+        if (!start_at(h, call, is_write, &jobs[made], call->result))
             continue;
         is_plain |= __atomic_load_n(&h->is_plain, __ATOMIC_RELAXED);
         jobs[made].lane = made;
         handles[made] = h;
-        results[made++] = result;
+        results[made++] = call->result;
     }
     uint32_t left = io_joined_run(jobs, made);
     if (left < 2 || is_plain || !io_ring_run(jobs, left))
         io_plain_run(jobs, left);
     for (uint32_t n = 0; n < made; n++) {
-        io_handle *h = handles[jobs[n].lane];
         *results[jobs[n].lane] = jobs[n].result;
         if (jobs[n].is_plain)
-            __atomic_store_n(&h->is_plain, true, __ATOMIC_RELAXED);
-        io_give(s, h);
+            __atomic_store_n(&handles[jobs[n].lane]->is_plain, true, __ATOMIC_RELAXED);
     }
+    for (uint32_t n = 0; n < taken_count; n++)
+        io_give(s, taken[n]);
 }
 
 void io_pread_together(void *state, const kiln_host_call *calls, uint32_t count)
