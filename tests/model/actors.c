@@ -82,13 +82,13 @@ static int32_t call_with_data(const mailbox_place *at, bool is_mine, uint32_t ki
     if (word_lane() + 1 == model_now.lanes) // not the leader: its data must come along
         model_ask(OP_WRITE, word, 7, 0, 1);
     mailbox_post(&hold, is_mine, kind, out);
-    status = mailbox_wait(at, &hold, is_mine, kind, in);
+    bool is_back = !model_now.is_one_way; // as mailbox_call.h does
+    status = mailbox_wait(at, &hold, is_mine, is_back ? kind : kind & ~MAILBOX_IS_BULK, in);
     if (status != MAILBOX_OK)
         return status;
-    bool is_back = !model_now.is_one_way;
     if (is_back && is_mine && in[0] == MAILBOX_OK && model_ask(OP_READ, word, 0, 0, 1) != 107)
         model_ask(OP_RESULT, NULL, FOUND_VALUE, 1, 0);
-    mailbox_release(&hold, is_back ? kind : 0); // as mailbox_call.h does
+    mailbox_release(&hold, is_back ? kind : 0);
     return (int32_t)in[0];
 }
 

@@ -368,6 +368,10 @@ static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailb
     uint32_t call = MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, rows_in) | MAILBOX_IS_BULK | who;
     uint32_t send = MAILBOX_KIND(MAILBOX_SITE_SEND, rows_out, 1) | MAILBOX_IS_BULK;
     uint32_t fetch = MAILBOX_KIND(MAILBOX_SITE_FETCH, rows_out, 3) | MAILBOX_IS_BULK;
+    // Bytes that only go out need no fence behind the answer: nothing beside the rows is read, and
+    // what the host has read is as settled as words are.
+    uint32_t await_send = send & ~MAILBOX_IS_BULK,
+             await_call = changes ? call : call & ~MAILBOX_IS_BULK;
     uint32_t answer[3];
     mailbox_hold hold;
     if (!lanes)
@@ -391,7 +395,7 @@ static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailb
     while (!mailbox_fill(slice, objects, count, far, streamed, fetched, total, &sent,
                          out + rows_out - 2)) {
         mailbox_post(&hold, is_mine, send, out);
-        status = mailbox_wait(at, &hold, is_mine, send, answer);
+        status = mailbox_wait(at, &hold, is_mine, await_send, answer);
         if (status != MAILBOX_OK)
             return status;
         mailbox_again(&hold);
@@ -401,7 +405,7 @@ static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailb
         mailbox_leave(&hold, false);
         return is_huge ? MAILBOX_BAD : MAILBOX_OK;
     }
-    status = mailbox_wait(at, &hold, is_mine, call, in);
+    status = mailbox_wait(at, &hold, is_mine, await_call, in);
     if (status != MAILBOX_OK)
         return status;
     if (ring_has())
@@ -441,7 +445,7 @@ static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailb
         from = is_mine ? answer[1] : 0;
         bytes = is_mine ? answer[2] : 0;
     }
-    // Without data that came back, nothing was touched since mailbox_wait's fence.
+    // Without data that came back, nothing was touched since mailbox_wait has settled it.
     mailbox_release(&hold, changes ? MAILBOX_IS_BULK : 0);
     return is_huge ? MAILBOX_BAD : is_mine ? (int32_t)in[0] : MAILBOX_OK;
 }
