@@ -1,11 +1,11 @@
 // Floats as affine numbers of eight bits. A thread has a pack of V neighbours, which share scale and
 // zero point, for several steps of the outermost loop.
 //
-// An integer is the one nearest to a / scale, though a division is rarely needed: conversions, and
-// what checks the operands of a division, take four instructions of a GPU's slowest pipe for every
-// element. The product with an approximate 1 / scale is off by less than 2^-12.5, since it is cut to
-// the range of the results; where it is further than that from the middle between two integers, both
-// have the same nearest one. Adding 1.5 * 2^23 rounds it, and leaves the integer in the low bits.
+// An integer is the one nearest to a / scale. Conversions, and what checks the operands of a
+// division, would take four instructions of a GPU's slowest pipe for every element; the steps of the
+// division itself take none of it, and they need no check where the scale is neither tiny nor huge
+// and the element is cut to what the least and the largest result stand for. Adding 1.5 * 2^23
+// rounds the quotient, and leaves the integer in the low byte.
 #include <kiln/pack.h>
 
 tune(RANK, 2, 1, 3, 4, 5, 6, 7, 8);
@@ -30,6 +30,16 @@ struct broadcast { // from one of a thread's steps to the next, as nest_turns.st
     i64 scale, zero;
 };
 
+// 1 / scale, rounded to nearest. On cuda these are the steps of a division without the test of its
+// range.
+static inline f32 reciprocal(f32 scale)
+{
+    if (!target_is_cuda())
+        return 1.0f / scale;
+    f32 r = fast_rcp(scale);
+    return fma(r, fma(-scale, r, 1.0f), r);
+}
+
 static inline f32 exact(f32 a, f32 scale, f32 zero)
 {
     return min(max(rint(a / scale) + zero, (f32)pack_lowest(Q)), (f32)pack_highest(Q));
@@ -38,18 +48,20 @@ static inline f32 exact(f32 a, f32 scale, f32 zero)
 static inline void put(Q *to, pack_raw(T, V) from, f32 scale, f32 zero)
 {
     const f32 base = 12582912.0f;
-    f32 a[V], inverse = fast_rcp(scale);
-    f32 least = (f32)pack_lowest(Q) - zero, most = (f32)pack_highest(Q) - zero;
+    f32 a[V];
     pack_number(Q) whole[V];
-    bool is_certain = fabs(scale) >= 0x1p-100f && fabs(scale) <= 0x1p100f;
     pack_open(T, V, a, from);
+    if (scale >= 0x1p-60f && scale <= 0x1p60f) {
+        f32 inverse = reciprocal(scale);
+        f32 least = ((f32)pack_lowest(Q) - zero) * scale, most = ((f32)pack_highest(Q) - zero) * scale;
 #pragma unroll
-    for (u32 i = 0; i < V; i++) {
-        f32 near = min(max(a[i] * inverse, least), most), sum = near + base;
-        whole[i] = (pack_number(Q))(bits_f32(sum) - bits_f32(base) + (u32)(i32)zero);
-        is_certain = is_certain && fabs(near - (sum - base)) < 0.4998f;
-    }
-    if (!is_certain) {
+        for (u32 i = 0; i < V; i++) {
+            f32 x = min(max(a[i], least), most), q = x * inverse;
+            q = fma(fma(-scale, q, x), inverse, q);
+            q = fma(fma(-scale, q, x), inverse, q);
+            whole[i] = (pack_number(Q))(bits_f32(q + base) + (u32)(i32)zero); // pack_store cuts it
+        }
+    } else {
 #pragma unroll
         for (u32 i = 0; i < V; i++)
             whole[i] = (pack_number(Q))exact(a[i], scale, zero);

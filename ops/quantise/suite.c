@@ -75,10 +75,12 @@ static void describe(const op_case *c, char *out, size_t size)
 // the zero point of u8; 0: i8 without one.
 static int special(kiln *k, uint8_t point)
 {
-    enum { SCALES = 16, COLUMNS = 512 };
-    static const float scales[SCALES] = {0.1f,   -0.3f,    1,         3,     7e-3f,   1e-44f,
-                                         1e-38f, 1e-20f,   1e20f,     3e38f, -1e-30f, 0,
-                                         -0.0f,  INFINITY, -INFINITY, NAN};
+    enum { SCALES = 20, COLUMNS = 512 };
+    static const float scales[SCALES] = {
+        0.1f,          -0.3f,    1,         3,     7e-3f,         1e-44f,
+        1e-38f,        1e-20f,   1e20f,     3e38f, -1e-30f,       0,
+        -0.0f,         INFINITY, -INFINITY, NAN,   0x1.fffffep0f, 0x1.fffffcp-3f,
+        0x1.000002p0f, 0x1p60f};
     static const float some[] = {0,      -0.0f,   INFINITY, -INFINITY, NAN,
                                  1e-45f, -1e-45f, 3e38f,    -3e38f};
     enum { SOME = sizeof some / sizeof *some };
