@@ -7,10 +7,12 @@
 #include "ops/checks.h"
 #include "ops/moved.h"
 #include "ops/walk.h"
+#include "rt/memory/view.h"
 
 #define AXES "ops/pad/axes.def"
 #include "ops/axes.h"
 static const op_program forward = OP_PROGRAM("ops/pad/forward.c", "pad"),
+                        flat = OP_PROGRAM("ops/pad/flat.c", "pad_flat"),
                         backward = OP_PROGRAM("ops/pad/backward.c", "pad_backward");
 
 enum { PER = 4, MANY = 1 << 18 };
@@ -119,6 +121,21 @@ static bool element_of(kiln_type type, double value, uint64_t *bits)
     return true;
 }
 
+// The packs of an output that is dense and whose rows are no whole packs; 1: there are none.
+static uint32_t flat_width(const kiln *k, const line *lines, uint32_t count, const kiln_view *out)
+{
+    uint32_t width = 16 / (uint32_t)kiln_type_size(out->type);
+    uint64_t dense = 1, reach = 0;
+    for (uint32_t d = count; d-- > 0; dense *= lines[d].out) {
+        uint64_t step = (uint64_t)llabs(lines[d].other);
+        if (lines[d].walked != (int64_t)dense || (lines[d].in && step > INT32_MAX / lines[d].in))
+            return 1;
+        reach += step * lines[d].in;
+    }
+    bool has_packs = lines[count - 1].out >= width && view_is_aligned(out, 16);
+    return has_packs && reach <= INT32_MAX && !op_is_in_turn(k) ? width : 1;
+}
+
 kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
 {
     line lines[KILN_MAX_RANK];
@@ -157,17 +174,28 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
             op_nest_divide(is_nearest ? a[d].out / a[d].in : a[d].in, &a[d].magic, &a[d].shift);
         is_long |= a[d].in + a[d].out >= (uint64_t)1 << 31 || kiln_view_count(*read) >> 31;
     }
-    op_request r = {.program = p->is_backward ? &backward : &forward};
+    uint32_t width =
+        packs.width > 1 || is_long || p->is_backward ? 1 : flat_width(k, lines, count, &out);
+    op_request r = {.program = p->is_backward ? &backward : width > 1 ? &flat : &forward};
     op_set(&r, MODE, p->mode);
     op_set(&r, RANK, count);
-    op_set(&r, LONG, is_long);
+    if (width == 1)
+        op_set(&r, LONG, is_long);
     if (p->is_backward) {
         op_set(&r, T, 1 + op_type_float_axis(type));
         const kiln_arg args[] = {kiln_arg_view(p->out), kiln_arg_view(p->in), op_walk_arg(&packs),
                                  kiln_arg_struct(a, sizeof a)};
         return op_walk_launch(k, &r, &packs, 1, args, COUNT(args), p->stream);
     }
+    kiln_arg value = kiln_arg_i64(out.type, 0);
+    value.bits = bits;
     op_set(&r, BYTES, kiln_type_size(type));
+    if (width > 1) {
+        op_set(&r, V, width);
+        const kiln_arg args[] = {kiln_arg_view(in), kiln_arg_view(out), op_walk_arg(&packs),
+                                 kiln_arg_struct(a, sizeof a), value};
+        return op_walk_launch(k, &r, &packs, width, args, COUNT(args), p->stream);
+    }
     op_set(&r, V, packs.width);
     op_set(&r, SINGLES, is_single);
     op_set(&r, REPEAT, is_single ? repeat_of(k, p, lines, count, read, packs.width) : 1);
@@ -180,8 +208,6 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
         op_walk_turn(&packs, false, 0, 0, &turns);
     bool has_turns = turns.count > packs.argument.sizes[0];
     op_set(&r, TURNS, has_turns);
-    kiln_arg value = kiln_arg_i64(out.type, 0);
-    value.bits = bits;
     const kiln_arg args[] = {kiln_arg_view(in),
                              kiln_arg_view(out),
                              op_walk_arg(&packs),

@@ -16,6 +16,7 @@ tune(TURNS, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include "pad.h"
+#include "put.h"
 KERNEL_OVERLAPS
 #ifndef REPEAT // of SINGLES alone
 #    define REPEAT 1
@@ -33,17 +34,6 @@ typedef struct part {
 } part;
 #endif
 enum { THREADS = 256, PER = SINGLES && !TURNS ? 1 : 4 };
-
-// Element i of a pack.
-static inline void put(pack *p, u32 i, T x)
-{
-#if MOVED_WORDS
-    u32 shift = i % (4 / BYTES) * (8 * BYTES);
-    p->w[i / (4 / BYTES)] = (shift ? p->w[i / (4 / BYTES)] : 0u) | (u32)x << shift;
-#else
-    p->e[i] = x;
-#endif
-}
 
 static inline T get(const part *p, u32 i)
 {
