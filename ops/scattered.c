@@ -11,7 +11,7 @@
 #define AXES "ops/scatter/axes.def"
 #include "ops/axes.h"
 static const op_program keys_of = OP_PROGRAM("ops/scatter/keys.c", "scatter_keys"),
-                        starts_of = OP_PROGRAM("ops/scatter/keys.c", "scatter_starts"),
+                        spans_of = OP_PROGRAM("ops/scatter/keys.c", "scatter_spans"),
                         rows_of = OP_PROGRAM("ops/scatter/rows.c", "scatter_rows");
 
 enum { THREADS = 256, SOURCE = 0, OUT = 1 };
@@ -160,9 +160,9 @@ static kiln_arg number(uint64_t value)
     return kiln_arg_i64(KILN_U32, (int64_t)value);
 }
 
-// The workspace: what the sort needs, keys, sorted keys, the entries in their order, the starts.
+// The workspace: what the sort needs, the spans, keys, sorted keys, the entries in their order.
 typedef struct work {
-    kiln_view sort, keys, sorted, order, starts;
+    kiln_view sort, spans, keys, sorted, order;
 } work;
 
 static kiln_type key_type(const plan *p)
@@ -183,7 +183,7 @@ static uint64_t sort_words(const plan *p)
 
 static uint64_t workspace_of(const plan *p)
 {
-    return 1 + sort_words(p) + 3 * p->count + p->row_count + 1;
+    return 1 + sort_words(p) + 2 * p->row_count + 3 * p->count;
 }
 
 // The next `words` of the workspace, as `count` elements of that type.
@@ -202,44 +202,46 @@ static work cut(const plan *p, kiln_view w)
 {
     uint64_t room = sort_words(p);
     w.first += w.first % 2; // sorting takes words of 8 bytes
-    return (work){.sort = take(&w, room, KILN_U32, room),
-                  .keys = take(&w, p->count, key_type(p), p->count),
-                  .sorted = take(&w, p->count, key_type(p), p->count),
-                  .order = take(&w, p->count, KILN_I32, p->count),
-                  .starts = take(&w, p->row_count + 1, KILN_U32, p->row_count + 1)};
+    work all;               // the first two are of words of 8 bytes
+    all.sort = take(&w, room, KILN_U32, room);
+    all.spans = take(&w, 2 * p->row_count, KILN_U32, 2 * p->row_count);
+    all.keys = take(&w, p->count, key_type(p), p->count);
+    all.sorted = take(&w, p->count, key_type(p), p->count);
+    all.order = take(&w, p->count, KILN_I32, p->count);
+    return all;
 }
 
-// The entries in the order of their rows, and where each row starts.
+// The entries in the order of their rows, and where those of each row are.
 static kiln_status sort(kiln *k, const plan *p, const op_scatter *s, const work *w)
 {
     op_request r = {.program = &keys_of};
     op_set(&r, KEY, key_type(p) == KILN_U32);
-    op_request starts = r;
+    op_request spans = r;
     op_set(&r, INDEX, kiln_view_type(*s->index) == KILN_I64);
     op_set(&r, LOOPS, p->loops);
     op_set(&r, AXES, p->index_axes);
     const kiln_arg first[] = {kiln_arg_view(*s->index), kiln_arg_view(w->keys),
-                              kiln_arg_struct(&p->e, sizeof p->e)};
-    const kiln_arg last[] = {kiln_arg_view(w->sorted), kiln_arg_view(w->starts), number(p->count),
+                              kiln_arg_view(w->spans), kiln_arg_struct(&p->e, sizeof p->e)};
+    const kiln_arg last[] = {kiln_arg_view(w->sorted), kiln_arg_view(w->spans), number(p->count),
                              number(p->row_count)};
     const kiln_sort_desc d = {.x = w->keys,
                               .out = w->sorted,
                               .index = w->order,
                               .workspace = w->sort,
                               .stream = s->stream};
-    kiln_status status = KILN_OK;
-    if (p->count)
-        status =
-            op_launch_blocks(k, &r, op_ceil_div(p->count, THREADS), first, COUNT(first), s->stream);
-    if (!status && p->count)
-        status = op_sort_keys(k, &d, key_digits(p));
-    starts.program = &starts_of;
+    uint64_t threads = p->count > p->row_count ? p->count : p->row_count;
+    kiln_status status =
+        op_launch_blocks(k, &r, op_ceil_div(threads, THREADS), first, COUNT(first), s->stream);
+    if (status || !p->count)
+        return status;
+    spans.program = &spans_of;
+    status = op_sort_keys(k, &d, key_digits(p));
     return status ? status
-                  : op_launch_blocks(k, &starts, op_ceil_div(p->row_count + 1, THREADS), last,
-                                     COUNT(last), s->stream);
+                  : op_launch_blocks(k, &spans, op_ceil_div(p->count, THREADS), last, COUNT(last),
+                                     s->stream);
 }
 
-static kiln_status run_rows(kiln *k, plan *p, const op_scatter *s, kiln_arg starts, kiln_arg order)
+static kiln_status run_rows(kiln *k, plan *p, const op_scatter *s, kiln_arg spans, kiln_arg order)
 {
     op_packs packs;
     kiln_type type = kiln_view_type(*s->out);
@@ -268,7 +270,7 @@ static kiln_status run_rows(kiln *k, plan *p, const op_scatter *s, kiln_arg star
     op_set(&r, RANK, packs.rank);
     op_set(&r, LONG, threads >= ((uint64_t)1 << 31) - THREADS);
     const kiln_arg args[] = {kiln_arg_view(views[SOURCE]),
-                             starts,
+                             spans,
                              order,
                              kiln_arg_view(views[OUT]),
                              op_walk_arg(&packs),
@@ -314,5 +316,5 @@ kiln_status op_scatter_run(kiln *k, const char *call, const op_scatter *s)
     work w = cut(&p, *s->workspace);
     status = sort(k, &p, s, &w);
     w.order.type = KILN_U32;
-    return status ? status : run_rows(k, &p, s, kiln_arg_view(w.starts), kiln_arg_view(w.order));
+    return status ? status : run_rows(k, &p, s, kiln_arg_view(w.spans), kiln_arg_view(w.order));
 }

@@ -35,7 +35,7 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                             .role = ROLE_SCRATCH,
                             .type = KILN_U32,
                             .rank = 1,
-                            .sizes = {8 * count + c->sizes[0] + 1024}};
+                            .sizes = {8 * count + 2 * c->sizes[0] + 1024}};
     return TENSORS;
 }
 

@@ -28,7 +28,7 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                             .role = ROLE_SCRATCH,
                             .type = KILN_U32,
                             .rank = 1,
-                            .sizes = {8 * count_of(&out[INDEX]) + count_of(&out[X]) + 1024}};
+                            .sizes = {8 * count_of(&out[INDEX]) + 2 * count_of(&out[X]) + 1024}};
     return TENSORS;
 }
 

@@ -1,10 +1,11 @@
 // Which entries belong to which row: their keys, which ops/sort brings into order, and where
-// the keys of each row start then.
+// those of each row are then: its span, the first of them and the one behind the last.
 //
 // An entry is an element of the index tensor (or AXES of them); its key is the number of its row, or
 // `rows` where it has none: its index is out of range, or ignored.
-#include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
+KERNEL_OVERLAPS
 #ifndef INDEX
 #    define INDEX i32
 #endif
@@ -27,9 +28,13 @@ struct entries {
     u32 has_ignored;
 };
 
-kernel block(THREADS) void scatter_keys(const INDEX *restrict index, KEY *restrict keys, struct entries n)
+// Rows without entries keep the empty span that this kernel gives to all.
+kernel block(THREADS) void scatter_keys(const INDEX *restrict index, KEY *restrict keys, u32x2 *restrict spans, struct entries n)
 {
+    kernel_begin();
     u32 entry = global_x(), rest = entry, key = 0;
+    if (entry < n.rows)
+        spans[entry] = (u32x2){0, 0};
     if (entry >= n.count)
         return;
     i64 at = 0;
@@ -52,18 +57,16 @@ kernel block(THREADS) void scatter_keys(const INDEX *restrict index, KEY *restri
     keys[entry] = (KEY)(is_inside ? key : n.rows);
 }
 
-// Where the entries of each row start among the sorted ones.
-kernel block(THREADS) void scatter_starts(const KEY *restrict keys, u32 *restrict starts, u32 count, u32 rows)
+// The spans of the rows that have entries, from the sorted keys.
+kernel block(THREADS) void scatter_spans(const KEY *restrict keys, u32 *restrict spans, u32 count, u32 rows)
 {
-    u32 row = global_x(), low = 0, high = count;
-    if (row > rows) // there is one more start than rows
+    kernel_begin();
+    u32 at = global_x();
+    if (at >= count || (u32)keys[at] >= rows)
         return;
-    while (low < high) {
-        u32 middle = low + (high - low) / 2;
-        if ((u32)keys[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    starts[row] = low;
+    u32 row = (u32)keys[at];
+    if (at == 0 || (u32)keys[at - 1] != row)
+        spans[2 * (u64)row] = at;
+    if (at + 1 == count || (u32)keys[at + 1] != row)
+        spans[2 * (u64)row + 1] = at + 1;
 }

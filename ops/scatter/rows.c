@@ -55,7 +55,7 @@ static void add(pack_number(T) *sum, const pack_number(T) *x)
                               : max(sum[i], x[i]);
 }
 
-kernel block(THREADS) void scatter_rows(const T *restrict source, const u32 *restrict starts, const u32 *restrict entries,
+kernel block(THREADS) void scatter_rows(const T *restrict source, const u32x2 *restrict spans, const u32 *restrict entries,
                                         T *restrict out, struct nest n, struct rows r)
 {
     u64 at = (u64)block_x() * THREADS + thread_x();
@@ -64,7 +64,7 @@ kernel block(THREADS) void scatter_rows(const T *restrict source, const u32 *res
         return;
     nest_find(&n, RANK, at - row * n.packs, index);
     i64 to = nest_place(&n, RANK, index, OUT), from = nest_place(&n, RANK, index, SOURCE);
-    u32 first = starts[row], end = starts[row + 1], rest = (u32)row;
+    u32 first = spans[row].x, end = spans[row].y, rest = (u32)row;
     if (first == end && !ZERO)
         return;
 #pragma unroll
