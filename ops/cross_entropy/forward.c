@@ -76,7 +76,9 @@ kernel block(THREADS) void cross_entropy(const T *restrict x, const TARGET *rest
     i64 first = nest_place(&n, RANK, index, AT_X);
     struct span span = span_of(first, o.classes);
     struct sums s = {-INFINITY, 0, 0, 0};
-    f32 v[GROUP];
+    f32 v[GROUP], own = 0;
+    bool is_first = lane_of_row() == 0; // its class, and the logit of that, come while the row does
+    i64 class = is_first ? (i64)target[nest_place(&n, RANK, index, AT_CLASS)] : 0l;
     for (; at + (PER - 1) * LANES < span.packs; at += PER * LANES) {
         EACH(p, PER)
             load(v + p * V, x, first, &span, at + p * LANES, o.step);
@@ -100,6 +102,9 @@ kernel block(THREADS) void cross_entropy(const T *restrict x, const TARGET *rest
         take(&s, v, 1);
         take_all(&s, v, 1, c, weight, &o);
     }
+    bool has_class = is_first && class >= 0 && class < (i64)o.classes;
+    if (has_class)
+        own = pack_get(T, x[first + class * o.step]);
     f32 base = base_of(row_max(s.largest)), sum = row_sum(s.sum * add_exp(0, min(s.largest, base) - base)), smooth = 0;
     f32 log_sum = base + log(sum);
 #ifdef SMOOTH
@@ -110,11 +115,8 @@ kernel block(THREADS) void cross_entropy(const T *restrict x, const TARGET *rest
 #    endif
     smooth = o.each * (weights * log_sum - row_sum(s.weighted));
 #endif
-    if (lane_of_row() == 0) {
-        i64 class = (i64)target[nest_place(&n, RANK, index, AT_CLASS)];
-        f32 w = weight_of(class, weight, &o), value = NAN;
-        if (class >= 0 && class < (i64)o.classes)
-            value = o.own * w * (log_sum - pack_get(T, x[first + class * o.step])) + smooth;
+    if (is_first) {
+        f32 value = has_class ? o.own * weight_of(class, weight, &o) * (log_sum - own) + smooth : NAN;
         loss[nest_place(&n, RANK, index, AT_LOSS)] = pack_put(LOSS, is_ignored(class, &o) ? 0.0f : value);
 #ifdef SAVE
         lse[nest_place(&n, RANK, index, AT_LSE)] = log_sum;
