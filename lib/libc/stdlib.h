@@ -4,6 +4,7 @@
 #include "heap.h"
 
 #include "number.h"
+#include "rand48.h"
 #include <errno.h>
 
 #define EXIT_SUCCESS 0

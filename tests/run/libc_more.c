@@ -209,3 +209,34 @@ kernel void libc_sequence(i32 *out)
     i32 drawn = rand();
     out[2 * i + 1] = drawn >= 0 && drawn <= RAND_MAX && EXIT_SUCCESS == 0 && EXIT_FAILURE == 1;
 }
+
+// Each thread seeds its own state; there is no barrier, because the host has one state for all.
+//! run libc_rand48 block=40 (u64[800])
+kernel void libc_rand48(u64 *out)
+{
+    u32 i = thread_x();
+    u64 *o = out + 20 * i;
+    unsigned short state[3] = {(unsigned short)(i * 7919), (unsigned short)i, 77},
+                   with[7] = {1, 2, (unsigned short)i, 0x1235, 0xbeef, 5, (unsigned short)(3 * i)};
+    srand48((long)i * 123456789 - 99);
+    for (u32 n = 0; n < 3; n++)
+        o[n] = bits_f64(drand48());
+    o[3] = (u64)lrand48();
+    o[4] = (u64)mrand48();
+    o[5] = bits_f64(erand48(state));
+    o[6] = (u64)nrand48(state);
+    o[7] = (u64)jrand48(state);
+    o[8] = state[0] + 65536ull * state[1] + 4294967296ull * state[2];
+    const unsigned short *before = seed48(state);
+    o[9] = before[0] + 65536ull * before[1] + 4294967296ull * before[2];
+    o[10] = bits_f64(drand48());
+    lcong48(with);
+    o[11] = bits_f64(drand48());
+    o[12] = (u64)lrand48();
+    o[13] = (u64)nrand48(state); // with the other factor, too
+    before = seed48(state);
+    o[14] = before[0] + 65536ull * before[1] + 4294967296ull * before[2];
+    o[15] = (u64)mrand48();
+    srand48(1);
+    o[16] = (u64)lrand48();
+}
