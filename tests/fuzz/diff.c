@@ -22,9 +22,9 @@
 // --resume starts behind the seeds that stand in it, and --count then counts its kernels, too; with
 // --one-build only rows of this build count for both (tests.mk says what makes a build another
 // one). --times tells where the time went, and how far it is meanwhile. A batch opens each device
-// once; --module makes several modules of it. Near the end of --seconds batches get smaller, so
-// that all jobs end together; with --count, too, profiles of long kernels are left out while there
-// would not be so many in time.
+// once; --module makes several modules of it. With --seconds batches are as small as the time that
+// is left wants it, so that all jobs end together; with --count, too, profiles of long kernels are
+// left out while there would not be so many in time.
 //
 // --record writes down what the host makes of the kernels and runs them nowhere else; --expect
 // takes that instead of a compiler of the host (expect.h), which is asked again only for what is
@@ -52,6 +52,8 @@ enum {
     MAX_JUDGES = 16,
     MAX_JOBS = 256,
     LEAST_BATCH = 10,
+    FIRST_BATCH = 40,
+    LAST_MS = 10000,
     WRITE_SECONDS = 10,
     GRACE_SECONDS = 10
 };
@@ -309,21 +311,21 @@ static unsigned long long each_of(unsigned which)
     return programs ? shared->milliseconds[which] / programs + 1 : 0;
 }
 
-// What of a batch ends in time, as far as this run knows how long kernels of the profile take; of
-// one that comes first when others are known, four times as long as those.
+// How much of a batch is given out where --seconds ends the run: a batch that does not end is lost.
+// So it takes a quarter of the time that is left, or the last ten seconds; the first one of a
+// profile is small and says how long its kernels take.
 static unsigned in_time(unsigned which, unsigned count)
 {
-    unsigned long long each = each_of(which), left = 0;
     unsigned gone = (unsigned)(time(NULL) - start);
-    for (unsigned i = 0; i < profile_count && !each_of(which); i++)
-        each = 4 * each_of(i) > each ? 4 * each_of(i) : each;
+    if (options.seconds == ~0u)
+        return count;
+    unsigned long long each = each_of(which), left = 0, most = FIRST_BATCH;
     if (options.seconds > gone)
         left = (options.seconds - gone) * 1000ull;
-    if (!each || left / each >= count)
-        return count;
-    return left / each > LEAST_BATCH ? (unsigned)(left / each)
-           : count < LEAST_BATCH     ? count
-                                     : LEAST_BATCH;
+    if (each)
+        most = (left > 4 * LAST_MS ? left / 4 : left < LAST_MS ? left : LAST_MS) / each;
+    most = most < LEAST_BATCH ? LEAST_BATCH : most;
+    return most < count ? (unsigned)most : count;
 }
 
 // Of a run that is to have --count kernels in --seconds: whether this profile's batches are left
