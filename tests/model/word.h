@@ -10,6 +10,7 @@
 #define MAILBOX_ROWS       MODEL_ROWS
 #define MAILBOX_LANES      MODEL_LANES
 #define MAILBOX_WHO        1
+#define MAILBOX_LINE(kind) (2u + ((kind)&MAILBOX_HAS_WHO ? MAILBOX_WHO : 0u))
 #define MAILBOX_LAST       (model_now.last)
 #define MAILBOX_FIRST_POLL 0
 #define MAILBOX_NAP        0

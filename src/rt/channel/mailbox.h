@@ -24,6 +24,7 @@
 #    define MAILBOX_ROWS       56 // 128 bytes in the smallest numbers, and what goes with them
 #    define MAILBOX_LANES      32
 #    define MAILBOX_WHO        4                    // words that say who calls
+#    define MAILBOX_LINE(kind) 8u                   // words of a header that lanes write together
 #    define MAILBOX_LAST       (MAILBOX_FAILED - 2) // the number after it is 1
 // how long a caller waits, in cycles of the GPU
 #    define MAILBOX_FIRST_POLL 6000 // most before the first poll

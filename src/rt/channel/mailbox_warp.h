@@ -127,6 +127,23 @@ static inline int32_t mailbox_claim(const mailbox_place *at, uint32_t lanes, mai
     return status;
 }
 
+// The header's words, each by another lane: one access of the warp is one packet on the bus, of a
+// whole line. The host looks at the line again and again, and would take it away between packets.
+static inline void mailbox_post_line(const mailbox_hold *hold, bool is_mine, uint32_t kind,
+                                     const uint32_t *out)
+{
+    uint32_t rank = word_ones(hold->lanes & (((uint32_t)1 << word_lane()) - 1)),
+             who = kind & MAILBOX_HAS_WHO ? MAILBOX_WHO : 0,
+             bits = rank == 0 ? hold->lanes : kind + hold->first;
+    for (uint32_t n = 0; n < who; n++) {
+        uint32_t word = word_from(out[MAILBOX_ROWS_OUT(kind) + n], hold->leader);
+        bits = rank == 2 + n ? word : bits;
+    }
+    uint64_t word = rank < 2 + who ? mailbox_word(hold->number, bits) : 0;
+    if (is_mine && rank < MAILBOX_LINE(kind))
+        word_store((uint64_t *)hold->box + rank, word);
+}
+
 // `out`: the request words; then, for kinds that have them, the words that say who calls.
 static inline void mailbox_post(const mailbox_hold *hold, bool is_mine, uint32_t kind,
                                 const uint32_t *out)
@@ -136,7 +153,9 @@ static inline void mailbox_post(const mailbox_hold *hold, bool is_mine, uint32_t
             word_store(&hold->rows->request[r][word_lane()], mailbox_word(hold->number, out[r]));
     if (kind & MAILBOX_IS_BULK)
         word_sync(); // the other lanes' data go with the leader's fence
-    if (word_lane() == hold->leader) {
+    if (!(kind & MAILBOX_IS_BULK) && word_ones(hold->lanes) >= MAILBOX_LINE(kind)) {
+        mailbox_post_line(hold, is_mine, kind, out);
+    } else if (word_lane() == hold->leader) {
         if (kind & MAILBOX_IS_BULK)
             word_fence();
         for (uint32_t n = 0; kind & MAILBOX_HAS_WHO && n < MAILBOX_WHO; n++)
