@@ -1,5 +1,5 @@
 // The threads that serve mailboxes. The mailboxes are dealt to a few shares, in groups; a share has
-// one owner, which looks at its mailboxes in rounds and makes the calls it finds. The watcher looks
+// one owner, which walks along its mailboxes and makes the calls it finds. The watcher looks
 // at the owners: one that is within a function for a millisecond loses its share to another
 // thread, answers its call when the function returns, and is there for the next such case. The
 // watcher also counts the beat by which the GPU knows that the host is alive. After a silence the
@@ -19,7 +19,10 @@
 #endif
 
 enum {
-    GROUP = 16,          // mailboxes that go to one share together
+    GROUP = 4,           // mailboxes that go to one share together
+    LIVELY = 250,        // walks without a call, and a group is silent
+    PARTS = 8,           // walks in which each silent group is looked at once
+    PAUSES = 5,          // behind a group without a call
     MOST_SHARES = 4,     // more make the bus slower, not faster
     MOST_THREADS = 2056, // each call of a mailbox may block in one, and somebody still looks
     SITES = UINT16_MAX / MAILBOX_SITE, // call sites of all modules
@@ -34,6 +37,10 @@ typedef struct share {
     _Alignas(128) uint64_t rounds; // atomic: that were completed
     uint32_t is_asleep;            // atomic: its owner waits for noise
     uint32_t owner;                // atomic: number of a worker; changed under the lock
+    // The owner's, as is what they point to.
+    _Alignas(128) uint32_t walk, lively_count, group_count;
+    uint8_t *silence; // of each group: walks since there was a call, at most LIVELY
+    uint16_t *lively; // groups that have had calls lately
 } share;
 
 typedef struct worker {
@@ -234,27 +241,83 @@ static bool serve(void *user, mailbox_packet *call)
     return true;
 }
 
-// --- owners
-// True: it looked at all of its mailboxes. False: it has lost them.
-static bool round_of(worker *w, uint32_t *found)
+// --- owners. A walk looks at the groups of a share that have had calls lately, and at a part of
+// the silent ones: a launch has more mailboxes than warps that call at the same time, and a look at
+// each of them would take longer than the calls.
+static void expect(const worker *w, uint32_t group, uint32_t boxes, bool are_calls)
+{
+    uint32_t first = (group * w->s->share_count + w->share) * GROUP,
+             end = mailbox_least(boxes, first + GROUP);
+    if (are_calls)
+        mailbox_expect_calls(&w->host, first, end);
+    else
+        mailbox_expect(&w->host, first, end);
+}
+
+// False: the worker has lost the share.
+static bool look(worker *w, uint32_t group, uint32_t boxes, uint32_t *found)
 {
     server *s = w->s;
+    share *of = &s->shares[w->share];
     mailbox_host *host = &w->host;
-    uint32_t boxes = LOAD(s->boxes), step = s->share_count * GROUP;
-    *found = 0;
-    for (uint32_t b = w->share * GROUP; b < boxes; b += step) {
-        uint32_t next = mailbox_least(boxes, b + step), later = mailbox_least(boxes, next + step);
-        mailbox_expect(host, later, mailbox_least(boxes, later + GROUP));
-        mailbox_expect_calls(host, next, mailbox_least(boxes, next + GROUP));
-        host->first = b;
-        host->end = mailbox_least(boxes, b + GROUP);
-        *found += mailbox_round(host, &w->call);
-        if (host->is_left) { // and the answer has gone
-            ADD(s->in_service, UINT32_MAX);
-            return false;
-        }
+    host->first = (group * s->share_count + w->share) * GROUP;
+    host->end = mailbox_least(boxes, host->first + GROUP);
+    uint32_t calls = mailbox_round(host, &w->call);
+    *found += calls;
+    if (host->is_left) { // and the answer has gone
+        ADD(s->in_service, UINT32_MAX);
+        return false;
     }
-    STORE(s->shares[w->share].rounds, s->shares[w->share].rounds + 1);
+    if (calls && of->silence[group] == LIVELY && of->lively_count < of->group_count)
+        of->lively[of->lively_count++] = (uint16_t)group;
+    if (calls)
+        of->silence[group] = 0;
+    else if (of->silence[group] < LIVELY)
+        of->silence[group]++;
+    return true;
+}
+
+static void find_lively(share *of, uint32_t groups)
+{
+    of->lively_count = 0;
+    for (uint32_t g = 0; g < groups; g++)
+        if (of->silence[g] < LIVELY)
+            of->lively[of->lively_count++] = (uint16_t)g;
+}
+
+// Of a whole walk no group is left out. While a group is looked at, the words of the calls in the
+// next one and the headers of the one after it are on their way; after the last comes the first.
+static bool walk(worker *w, bool is_whole, uint32_t *found)
+{
+    server *s = w->s;
+    share *of = &s->shares[w->share];
+    uint32_t boxes = LOAD(s->boxes), all = (boxes + GROUP - 1) / GROUP,
+             groups = (all + s->share_count - 1 - w->share) / s->share_count;
+    *found = 0;
+    if (is_whole) { // those of the last launch are not those of this one
+        memset(of->silence, LIVELY, groups);
+        of->walk = 0;
+    }
+    if (of->walk == 0)
+        find_lively(of, groups);
+    uint32_t count = of->lively_count; // those that become lively meanwhile have been looked at
+    for (uint32_t n = 0, next = count > 1, later; n < count; n++, next = later) {
+        later = next + 1 < count ? next + 1 : 0;
+        expect(w, of->lively[later], boxes, false);
+        expect(w, of->lively[next], boxes, true);
+        uint32_t before = *found;
+        if (!look(w, of->lively[n], boxes, found))
+            return false;
+        // A look takes the line away from the GPU, which is about to write to it.
+        for (uint32_t p = 0; *found == before && count > 1 && p < PAUSES; p++)
+            relax();
+    }
+    for (uint32_t g = of->walk; g < groups; g += is_whole ? 1 : PARTS)
+        if (of->silence[g] == LIVELY && !look(w, g, boxes, found))
+            return false;
+    of->walk = is_whole ? 0 : (of->walk + 1) % PARTS;
+    if (of->walk == 0) // all of them have been looked at
+        STORE(of->rounds, of->rounds + 1);
     return true;
 }
 
@@ -317,22 +380,25 @@ static void own(worker *w)
     server *s = w->s;
     uint64_t last = now_us();
     uint32_t idle = 0, rounds = 0, found;
+    bool has_slept = true; // what has come meanwhile is found by one walk
     w->host.is_left = false;
     while (!LOAD(s->is_stopping)) {
         if (!has_work(s, w->share)) {
             sleep_until_work(w);
+            has_slept = true;
             last = now_us();
         }
         // The owner of the first share looks for those that sleep; in silence one look is enough.
         bool looks_for_all = !w->share && LOAD(s->sleepers) && (idle > 64 || ++rounds % 64 == 0);
         if (looks_for_all && !has_calls(s, ANY_SHARE)) {
-            found = 0;
+            found = s->shares[0].walk = 0;
             STORE(s->shares[0].rounds, s->shares[0].rounds + 1);
-        } else if (!round_of(w, &found)) {
+        } else if (!walk(w, has_slept, &found)) {
             return;
         } else if (looks_for_all && has_calls(s, ANY_SHARE)) { // its own were first
             make_noise(s);
         }
+        has_slept = false;
         if (found)
             idle = 0;
         if (idle > 256) // a warp that calls again and again does so within that
@@ -344,10 +410,12 @@ static void own(worker *w)
         uint64_t silence = now - last;
         if (silence > QUIET_US && w->share) {
             sleep_until_noise(s, w->share);
+            has_slept = true;
             last = now_us();
             idle = 0;
         } else if (silence > SPIN_US) {
             nap(nap_after(silence));
+            has_slept = true;
             idle |= 63; // look at the clock after the next round
         }
     }
@@ -470,9 +538,25 @@ static uint32_t shares_for(uint32_t boxes, uint32_t threads)
     return groups < most ? groups : most;
 }
 
+static bool make_groups(server *s)
+{
+    uint32_t all = (s->place.count + GROUP - 1) / GROUP, line = 128,
+             groups = ((all + s->share_count - 1) / s->share_count + line - 1) / line * line;
+    for (uint32_t n = 0; n < s->share_count; n++) {
+        share *of = &s->shares[n];
+        of->silence = aligned_alloc(line, groups * (sizeof *of->silence + sizeof *of->lively));
+        if (!of->silence)
+            return false;
+        memset(of->silence, LIVELY, groups);
+        of->lively = (uint16_t *)(void *)(of->silence + groups);
+        of->group_count = groups;
+    }
+    return true;
+}
+
 server *server_new(kiln *k, const server_place *place)
 {
-    server *s = calloc(1, sizeof *s);
+    server *s = aligned_alloc(_Alignof(server), sizeof *s); // what threads share has its own lines
     if (!s)
         return NULL;
     *s = (server){.k = k,
@@ -487,7 +571,7 @@ server *server_new(kiln *k, const server_place *place)
         memset(s->taken, 0, taken);
     s->bytes = calloc(place->count, sizeof *s->bytes);
     s->rows = calloc(SITES + 1, sizeof *s->rows);
-    if (s->taken && s->bytes && s->rows)
+    if (s->taken && s->bytes && s->rows && make_groups(s))
         return s;
     server_free(s);
     return NULL;
@@ -511,6 +595,8 @@ void server_free(server *s)
         serve_bytes_free(s->bytes[b]);
     for (uint32_t n = 0; s->rows && n < SITES; n++)
         free(s->rows[n]);
+    for (uint32_t n = 0; n < s->share_count; n++)
+        free(s->shares[n].silence);
     free(s->taken);
     free(s->bytes);
     free(s->rows);
