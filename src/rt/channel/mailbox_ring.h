@@ -12,10 +12,11 @@
 #include "word.h"
 
 #define MAILBOX_RING_STAGES 8
-#define MAILBOX_RING_LAG    2    // stages that are being written out before one is filled again
-#define MAILBOX_RING_STAGE  2048 // bytes, at least
-#define MAILBOX_RING_COPIES 4    // that an object is made of, at least,
-#define MAILBOX_RING_COPY   4096 // where each has so many bytes
+#define MAILBOX_RING_LAG    2     // stages that are being written out before one is filled again
+#define MAILBOX_RING_STAGE  2048  // bytes, at least
+#define MAILBOX_RING_COPIES 4     // that an object is made of, at least,
+#define MAILBOX_RING_COPY   4096  // where each has so many bytes
+#define MAILBOX_RING_MOST   16384 // bytes of a copy: larger ones in and out hold each other up
 #define MAILBOX_RING_ALIGN  128
 #define MAILBOX_RING_HEAD   128 // bytes before the stages
 #define MAILBOX_RING_READY  (UINT32_C(1) << 31)
@@ -90,6 +91,7 @@ static inline void mailbox_ring_copy(const mailbox_ring *ring, uint8_t *to, cons
     uint32_t size = (whole / MAILBOX_RING_COPIES + 127) & ~127u;
     size = size < MAILBOX_RING_COPY ? MAILBOX_RING_COPY : size;
     size = size < most ? size : most;
+    size = size < MAILBOX_RING_MOST ? size : MAILBOX_RING_MOST;
     if (!(parity & MAILBOX_RING_READY)) {
         for (uint32_t s = 0; s < MAILBOX_RING_STAGES; s++)
             ring_start(&barriers[s]);
