@@ -203,7 +203,7 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
     op_turns turns;
     bool may_turn = is_plain(&lines[0]) && packs.argument.packs >= MANY;
     if (may_turn)
-        op_walk_turn_even(k, &r, &packs, a[0].stride, packs.argument.strides[0][0], &turns);
+        op_walk_turn_even(k, &r, &packs, PER, a[0].stride, packs.argument.strides[0][0], &turns);
     else
         op_walk_turn(&packs, false, 0, 0, &turns);
     bool has_turns = turns.count > packs.argument.sizes[0];

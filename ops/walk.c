@@ -49,10 +49,10 @@ void op_walk_turn(op_packs *packs, bool is_possible, int64_t read, int64_t writt
     out->steps[1] = written * (int64_t)*size;
 }
 
-void op_walk_turn_even(kiln *k, const op_request *r, op_packs *packs, int64_t read, int64_t written,
-                       op_turns *out)
+void op_walk_turn_even(kiln *k, const op_request *r, op_packs *packs, uint32_t most, int64_t read,
+                       int64_t written, op_turns *out)
 {
-    enum { MOST = 16, BEFORE = 1 };
+    enum { BEFORE = 1 };
     uint64_t size = packs->argument.sizes[0], inner = packs->argument.packs / size, best = 1;
     const op_kernel *kernel;
     if (k->caps.is_host || !k->ops->occupancy || packs->rank < 2 || op_kernel_get(k, r, &kernel)) {
@@ -60,7 +60,7 @@ void op_walk_turn_even(kiln *k, const op_request *r, op_packs *packs, int64_t re
         return;
     }
     uint64_t room = (uint64_t)kernel->resident * WALK_THREADS, least = UINT64_MAX;
-    for (uint64_t turns = 1; turns <= op_min(size, MOST); turns++) {
+    for (uint64_t turns = 1; turns <= op_min(size, most); turns++) {
         uint64_t waves = op_ceil_div(inner * op_ceil_div(size, turns), room);
         uint64_t cost = waves * (turns + BEFORE);
         best = cost < least ? turns : best;

@@ -7,7 +7,10 @@
 #include "ops/launch.h"
 #include "ops/nest.h"
 
-enum { WALK_THREADS = 256 }; // of a block of such a kernel
+enum {
+    WALK_THREADS = 256, // of a block of such a kernel
+    WALK_TURNS = 16     // steps that its threads take, at most
+};
 
 typedef struct op_walk {
     uint32_t widest; // packs; 0: 16
@@ -39,11 +42,11 @@ typedef struct op_turns { // `struct nest_turns` of the kernels
 // else each thread takes one step.
 void op_walk_turn(op_packs *packs, bool is_possible, int64_t read, int64_t written, op_turns *out);
 // The same for kernel `r`, where that is always possible. Where the device says how many blocks of
-// it run at the same time, the number of steps is the one with which they fill it evenly: what a
-// thread does before its first step counts as one more, and a last wave of few blocks as a full
-// one.
-void op_walk_turn_even(kiln *k, const op_request *r, op_packs *packs, int64_t read, int64_t written,
-                       op_turns *out);
+// it run at the same time, the number of steps, `most` at most, is the one with which they fill it
+// evenly: what a thread does before its first step counts as one more, and a last wave of few
+// blocks as a full one.
+void op_walk_turn_even(kiln *k, const op_request *r, op_packs *packs, uint32_t most, int64_t read,
+                       int64_t written, op_turns *out);
 
 // Gives the axes V, RANK and LONG of an op's axes.def the values of the packs.
 #define op_walk_set(request, packs)                                                                \

@@ -183,7 +183,7 @@ bool pool_run_fixed(kiln *k, const pool_fixed_desc *p, kiln_status *status)
         op_set(&r, DENSE_ROWS, f.steps[2] == 1);
     }
     int64_t(*strides)[KILN_MAX_RANK] = packs.argument.strides;
-    op_walk_turn_even(k, &r, &packs, strides[FROM][0], strides[TO][0], &turns);
+    op_walk_turn_even(k, &r, &packs, WALK_TURNS, strides[FROM][0], strides[TO][0], &turns);
     f.indices_turn = strides[INDICES][0] * (int64_t)packs.argument.sizes[0];
     kiln_arg args[VIEWS + 3];
     uint32_t count = 0;

@@ -39,7 +39,7 @@ static bool run_rows(kiln *k, const kiln_view *views, bool has_zero, kiln_stream
     op_set(&r, HAS_ZERO, has_zero);
     op_walk_set(&r, &packs);
     int64_t(*strides)[KILN_MAX_RANK] = packs.argument.strides;
-    op_walk_turn_even(k, &r, &packs, strides[X][0], strides[OUT][0], &turns);
+    op_walk_turn_even(k, &r, &packs, WALK_TURNS, strides[X][0], strides[OUT][0], &turns);
     int64_t step = (int64_t)packs.argument.sizes[0];
     const int64_t next[] = {strides[SCALE][0] * step, strides[ZERO][0] * step};
     kiln_arg args[VIEWS + 3];

@@ -70,7 +70,7 @@ static kiln_status run_pairs(kiln *k, const op_map *m, bool is_backward, op_pack
     op_set(&r, IN_PLACE, m->is_in_place);
     op_set(&r, SAME_TABLES, !strides[COS][0] && !strides[SIN][0]);
     op_walk_set_loops(&r, packs);
-    op_walk_turn_even(k, &r, packs, strides[X][0], strides[OUT][0], &turns);
+    op_walk_turn_even(k, &r, packs, WALK_TURNS, strides[X][0], strides[OUT][0], &turns);
     int64_t step = (int64_t)packs->argument.sizes[0];
     const int64_t next[] = {strides[COS][0] * step, strides[SIN][0] * step};
     const kiln_arg args[] = {

@@ -94,7 +94,7 @@ static kiln_status run_linear(kiln *k, const char *call, const kiln_upsample_des
     op_turns turns;
     int64_t(*strides)[KILN_MAX_RANK] = packs.argument.strides;
     if (is_outer)
-        op_walk_turn_even(k, &r, &packs, strides[READ][0], strides[WRITTEN][0], &turns);
+        op_walk_turn_even(k, &r, &packs, WALK_TURNS, strides[READ][0], strides[WRITTEN][0], &turns);
     else
         op_walk_turn(&packs, false, 0, 0, &turns);
     const kiln_arg args[] = {kiln_arg_view(read), kiln_arg_view(written), op_walk_arg(&packs),
