@@ -38,11 +38,11 @@ typedef enum kiln_linear_kernel {
                         // workspace
     KILN_LINEAR_FEW,    // tensor cores for at most 16 rows of x, f16 or bf16, which start at
                         // multiples of 16 bytes as those of the weights do; K is a multiple of 32
-                        // (int4) or 16 (int8). BEST is this where it is possible
-    KILN_LINEAR_REGISTERS // FEW with x in registers, on sm_90a. K is at most 65536, above 8 rows of
-                          // x 32768. With groups it is a multiple of 128 (int4) or 64 (int8) and of
-                          // the group, and rows of scales and zeros are multiples of 4 bytes. BEST
-                          // is never this so far
+                        // (int4) or 16 (int8). BEST is this where REGISTERS is impossible
+    KILN_LINEAR_REGISTERS // FEW with x in registers, on sm_90a. K is at most 65536; 32768 for int8
+                          // and above 8 rows of x. With groups it is a multiple of 128 (int4) or 64
+                          // (int8) and of the group, and rows of scales and zeros are multiples of
+                          // 4 bytes. BEST is this where it is possible
 } kiln_linear_kernel;
 
 // out = activation(x * transposed weights + bias). x is f16, bf16 or f32, sums are f32, out is f16,
@@ -70,8 +70,8 @@ KILN_API kiln_status kiln_linear_workspace(kiln *k, const kiln_linear_desc *desc
 
 // Three layers on one x in one launch: the projections to queries, keys and values. Each has its
 // own number of rows; formats, groups and types are the same, and so is whether there are zeros and
-// biases. The results have the bits of three calls of kiln_linear, but for KILN_LINEAR_FEW, whose
-// sums have parts that depend on the number of rows of all weights.
+// biases. The results have the bits of three calls of kiln_linear, but for KILN_LINEAR_FEW and
+// KILN_LINEAR_REGISTERS, whose sums have parts that depend on the number of rows of all weights.
 typedef struct kiln_linear_qkv_desc {
     kiln_view x;                            // [m, k]
     kiln_view weight_q, weight_k, weight_v; // as of kiln_linear

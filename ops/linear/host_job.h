@@ -57,8 +57,9 @@ uint32_t linear_span_words(const job *j);
 // Do rows of scales or zeros lie side by side and start at multiples of `grain` bytes?
 bool linear_has_grains(const kiln_view *v, uint32_t grain);
 
-// host_registers.c: the same with x in registers, where linear_few_obstacle finds none.
-kiln_status linear_run_registers(kiln *k, job *j, const kiln_device_info *info);
+// host_registers.c: the same with x in registers, where linear_few_obstacle finds none. why: it is
+// impossible and nothing was launched; NULL: it was.
+kiln_status linear_run_registers(kiln *k, job *j, const kiln_device_info *info, const char **why);
 
 // host_unpack.c: the weights become numbers, or the product is one of integers.
 // Why that is impossible; NULL: it is possible.

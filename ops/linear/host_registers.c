@@ -10,14 +10,9 @@ static const op_program program = OP_PROGRAM("ops/linear/registers.c", "linear_r
 
 enum { WARPS = 16, HEIGHT = 16 }; // warps that multiply; rows of a tile
 
-// Do tensor cores multiply subnormal numbers of bf16 exactly? If not, weights take other forms,
-// which what only plays a GPU plays, too.
-enum { HAS_SUBNORMALS = 1 };
-
 // Blocks of a cluster have equal shares of K, each turn of a block 16 units of it.
 typedef struct form {
     uint32_t splits, unit, share, turns, together; // unit: elements of K; share: units
-    bool is_long;
 } form;
 
 // The elements of K whose scales and zeros are copied at a time, or begin at a block's part.
@@ -63,30 +58,26 @@ static uint32_t padded_rows(const job *j)
 static bool find_form(const job *j, uint32_t splits, form *f)
 {
     enum { MOST_TURNS = 4, X_REGISTERS = 64, ELEMENTS = 8 }; // that a register of each lane holds
-    uint32_t tiles_x = j->x.sizes[0] > 8 ? 2 : 1;
-    for (uint32_t i = 0; i < 2; i++) {
-        bool is_long = !i;
-        uint32_t unit = (is_long ? 8 : 4) * linear_chunk(j);
-        uint64_t share = op_ceil_div(op_ceil_div(j->x.sizes[1], unit), splits);
-        uint64_t turns = op_ceil_div(share, WARPS);
-        if (turns > MOST_TURNS || turns * unit / ELEMENTS * tiles_x > X_REGISTERS)
-            continue;
-        *f = (form){.splits = splits,
-                    .unit = unit,
-                    .share = (uint32_t)share,
-                    .turns = (uint32_t)turns,
-                    .is_long = is_long};
-        bool is_half = is_long && share * 2 <= WARPS; // half of the warps have nothing to do
-        if (!linear_is_grouped(j)) {
-            if (!is_half)
-                return true;
-            continue;
-        }
-        f->together = is_together(j, f, 16) ? 1 : is_together(j, f, 4) ? 2 : 0;
-        if (f->together && j->x.sizes[1] % unit == 0 && !is_half)
-            return true;
-    }
-    return false;
+    uint32_t tiles_x = j->x.sizes[0] > 8 ? 2 : 1, unit = 4 * linear_chunk(j);
+    uint64_t share = op_ceil_div(op_ceil_div(j->x.sizes[1], unit), splits);
+    uint64_t turns = op_ceil_div(share, WARPS);
+    if (turns > MOST_TURNS || turns * unit / ELEMENTS * tiles_x > X_REGISTERS)
+        return false;
+    *f = (form){.splits = splits, .unit = unit, .share = (uint32_t)share, .turns = (uint32_t)turns};
+    if (!linear_is_grouped(j))
+        return true;
+    f->together = is_together(j, f, 16) ? 1 : is_together(j, f, 4) ? 2 : 0;
+    return f->together && j->x.sizes[1] % unit == 0;
+}
+
+// The least blocks of a cluster, `from` or more, that have a form; 0: none have.
+static uint32_t least_splits(const job *j, uint32_t from, form *f)
+{
+    enum { MOST_SPLITS = 8 };
+    for (uint32_t splits = from; splits <= MOST_SPLITS; splits *= 2)
+        if (find_form(j, splits, f))
+            return splits;
+    return 0;
 }
 
 // How it is launched; else why that is impossible.
@@ -94,41 +85,45 @@ static const char *plan(kiln *k, const job *j, const kiln_device_info *info, op_
                         tiling *t)
 {
     enum { MOST_SPLITS = 8, MOST_STAGES = 4, LEAST_STAGES = 2, PLACES = 3, STATIC_BYTES = 1 << 10 };
+    enum { SOME_ROWS = 4, ROW_UNIT = 64, APART = 128 }; // ROW_UNIT: bytes of a row in a unit
     enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
-    bool is_bf16 = kiln_view_type(j->x) == KILN_BF16;
     uint64_t tiles = 0, clusters;
     form f, next;
     if (!k->caps.has_wgmma)
         return "the device is not of sm_90";
     for (uint32_t n = 0; n < j->count; n++)
         tiles += op_ceil_div(j->layers[n].weights.n, HEIGHT);
-    uint32_t splits = 1;
-    while (!find_form(j, splits, &f))
-        if ((splits *= 2) > MOST_SPLITS)
-            return "K is too long for the registers of eight blocks, or no multiple of a group, or "
-                   "scales of groups do not start at multiples of 4 bytes";
+    // Where x has many rows its blocks share K, because all read their part of x at the same time.
+    uint32_t rows = padded_rows(j), turn = WARPS * 4 * linear_chunk(j), splits = 0;
+    if (rows > SOME_ROWS && j->x.sizes[1] >= (rows > 8 ? 2 : 4) * turn)
+        splits = least_splits(j, 2, &f);
+    if (!splits)
+        splits = least_splits(j, 1, &f);
+    if (!splits)
+        return "K is too long for the registers of eight blocks, or no multiple of a group, or "
+               "scales of groups do not start at multiples of 4 bytes";
     while (splits * 2 <= MOST_SPLITS && tiles * splits * 2 <= sms && f.share >= 2 * WARPS &&
            find_form(j, splits * 2, &next)) {
         f = next;
         splits *= 2;
     }
-    uint32_t rows = padded_rows(j), chunk = linear_chunk(j), words = linear_span_words(j);
-    uint32_t tiles_x = rows > 8 ? 2 : 1, batch = rows <= 2 ? 8 : 16 / rows, row_unit;
+    uint32_t chunk = linear_chunk(j), words = linear_span_words(j);
+    uint32_t tiles_x = rows > 8 ? 2 : 1, batch = rows <= 2 ? 8 : 16 / rows;
     uint32_t factors = 0, sums = HEIGHT * rows * 4;
     if (linear_is_grouped(j)) { // 16 bytes keep the banks apart
         uint32_t groups = WARPS * f.unit / j->group;
         factors = groups * (uint32_t)view_element_size(&j->layers[0].weights.scale) + 16;
         factors += j->layers[0].weights.zero.buffer ? groups + 16 : 0;
     }
-    row_unit = f.is_long ? 128 : 64;
-    uint64_t stage = (uint64_t)HEIGHT * (WARPS * row_unit + 16 * words + factors);
+    uint64_t stage = (uint64_t)HEIGHT * (WARPS * ROW_UNIT + 16 * words + factors);
     uint64_t spans = linear_is_grouped(j) ? (uint64_t)f.turns * (f.unit / (words * chunk)) : 1;
     uint64_t x_sums = (spans + 1) * tiles_x * 32; // and the powers of two of its rows
     uint64_t rest = (uint64_t)PLACES * batch * WARPS * sums + WARPS * x_sums, stages;
     // Clusters may leave a quarter of the multiprocessors without one.
     clusters = sms * 3 / 4 > splits ? sms * 3 / 4 / splits : 1;
-    uint64_t own = splits > 1 ? op_ceil_div(tiles, clusters) * sums : 0;
+    // A block keeps its sums, and has room for those of others.
+    uint64_t own = splits > 1 ? op_ceil_div(tiles, clusters) * sums * 2 + APART : 0;
     if (rest + own + STATIC_BYTES + LEAST_STAGES * stage > k->caps.shared_bytes)
         return "shared memory is too small for the sums of so many outputs";
     stages = (k->caps.shared_bytes - STATIC_BYTES - own - rest) / stage;
@@ -137,28 +132,24 @@ static const char *plan(kiln *k, const job *j, const kiln_device_info *info, op_
                   .splits = splits,
                   .rows = 1,
                   .is_resident = true,
-                  .all_bytes = (size_t)(rest + stages * stage),
-                  .tile_bytes = splits > 1 ? sums : 0};
+                  .all_bytes = (size_t)(rest + stages * stage + (splits > 1 ? APART : 0)),
+                  .tile_bytes = splits > 1 ? 2 * sums : 0};
     r->program = &program;
     r->shared_bytes = MORE_THAN_HALF;
     linear_set_axes(j, r);
     op_set(r, XR, rows);
     op_set(r, WORDS, words);
-    op_set(r, LONG, f.is_long);
     op_set(r, TURNS, f.turns);
     op_set(r, SPLITS, splits);
     op_set(r, STAGES, stages);
     op_set(r, TOGETHER, f.together);
-    op_set(r, LIFTED, is_bf16 && (info->caps.is_emulated ? tiles % 2 == 0 : !HAS_SUBNORMALS));
     return NULL;
 }
 
-kiln_status linear_run_registers(kiln *k, job *j, const kiln_device_info *info)
+kiln_status linear_run_registers(kiln *k, job *j, const kiln_device_info *info, const char **why)
 {
     op_request r = {0};
     tiling t;
-    const char *why = plan(k, j, info, &r, &t);
-    if (why)
-        return op_refuse(k, j->call, "this kernel is impossible here: %s", why);
-    return linear_launch(k, j, &r, t);
+    *why = plan(k, j, info, &r, &t);
+    return *why ? KILN_OK : linear_launch(k, j, &r, t);
 }

@@ -317,15 +317,23 @@ static kiln_status run(kiln *k, job *j)
                                                       : linear_obstacle(k, j);
     if (j->kernel >= KILN_LINEAR_TENSOR && why)
         return op_refuse(k, j->call, "this kernel is impossible here: %s", why);
-    if (j->kernel == KILN_LINEAR_REGISTERS)
-        return linear_run_registers(k, j, info);
+    if (j->kernel == KILN_LINEAR_REGISTERS) {
+        status = linear_run_registers(k, j, info, &why);
+        return status || !why ? status
+                              : op_refuse(k, j->call, "this kernel is impossible here: %s", why);
+    }
     if (linear_is_unpacked(j, info) &&
         (j->workspace.buffer || j->kernel == KILN_LINEAR_UNPACK || !linear_unpacked_bytes(j)))
         return linear_run_unpack(k, j);
     if (is_few ||
         (j->kernel == KILN_LINEAR_BEST && !info->caps.is_emulated && !linear_few_obstacle(k, j))) {
-        bool is_done;
-        status = linear_run_few(k, j, info, &is_done);
+        bool is_done = false;
+        if (!is_few) {
+            status = linear_run_registers(k, j, info, &why);
+            is_done = !why;
+        }
+        if (!is_done)
+            status = linear_run_few(k, j, info, &is_done);
         if (status || is_done)
             return status;
         if (is_few)

@@ -3,7 +3,7 @@
 //
 // A tile is 16 rows of weights, the rows of mma; x is its columns. Four warps, the producers, bring one tile after the other into
 // a ring of stages by the copy engine and give their registers to the 16 others. Each of those has a part of K: TURNS units, each 1
-// or 2 KB of weights of a tile. What a lane takes of a unit are its own elements of mma, and the elements of x that they meet are
+// KB of weights of a tile. What a lane takes of a unit are its own elements of mma, and the elements of x that they meet are
 // the same for all tiles: it keeps them in registers. So shared memory is read for weights and scales alone.
 //
 // Weights are multiplied as their bits are. As f16 or bf16 the lowest eight bits of a word's halves are a subnormal number, which
@@ -16,20 +16,18 @@
 //
 // The warps' sums of a batch of tiles lie in shared memory. They are added in order when the next batch is done, so that no warp
 // waits for another one. There are three places: who writes batch n has seen all warps arrive with n - 2, and before that they have
-// added n - 3.
+// added n - 3. The blocks of a cluster have their sums at the end: each adds up a share of the tiles, which the others send it.
 //
 // Rows of x and of the weights start at multiples of 16 bytes, and K is a multiple of CHUNK; of UNIT where there are groups.
 #include <kiln/overlap.h>
 
 tune(XR, 8, 1, 2, 4, 16); // rows of x: a power of two
 tune(WORDS, 4, 2, 1);     // of a lane in a span: 2 and 1 for groups that are shorter than a span of four words
-tune(LONG, 1, 0);         // units of 2 KB
 tune(TURNS, 1, 2, 3, 4);  // units of a warp and a tile
 tune(SPLITS, 1, 2, 4, 8);
-tune(STAGES, 4, 2, 3, 5, 6);
+tune(STAGES, 4, 2, 3);
 tune(GROUPED, 1, 0);
 tune(TOGETHER, 1, 0, 2); // with GROUPED: scales and zeros of a row are multiples of 16 bytes in a turn; 2: of 4
-tune(LIFTED, 0, 1);      // 1, for bf16: int4 weights are 128 more than they count, as in stream.c, int8 weights are converted
 tune(W_PACKED, 1);
 #include "decode.h"
 KERNEL_OVERLAPS
@@ -55,7 +53,7 @@ enum {
     HIGHEST = 240, // exponent that the largest number of a row gets: a span's sum of f32 is still finite
     LEAST_UP = 7,  // powers of two that a row is multiplied by
     MOST_UP = 126,
-    LEVEL_POWER = LIFTED ? 0 : 133,
+    LEVEL_POWER = 133,
 #else
     MANTISSA = 10,
     BIAS = 15,
@@ -65,12 +63,12 @@ enum {
     LEVEL_POWER = 24,
 #endif
 #ifdef WEIGHT_i4
-    UPPER = LIFTED ? 0 : 4,  // the upper nibble counts 2^4 times as much
-    LIFT = LIFTED ? 128 : 0, // what the bits of a weight are more than it counts
+    UPPER = 4,  // the upper nibble counts 2^4 times as much
+    LIFT = 0,   // what the bits of a weight are more than it counts
     MIDDLE = 8, // the weight that counts 0 where there are no zeros
 #else
     UPPER = 0,
-    LIFT = LIFTED ? 0 : 128,
+    LIFT = 128,
     MIDDLE = 0,
 #endif
 };
@@ -82,7 +80,7 @@ enum {
     PRODUCER_REGISTERS = 32,
     REGISTERS = 112, // of the others: a multiprocessor has 65536
     EACH_ROWS = ROWS / PRODUCERS,
-    ROW_UNIT = LONG ? 128 : 64, // bytes of a row in a unit
+    ROW_UNIT = 64, // bytes of a row in a unit
     PER = CHUNK / 4,            // weights of a word
     GRANULES = WORDS * PER / 8, // of eight elements, of a lane in a span
     SPAN = 4 * WORDS * PER,
@@ -228,24 +226,30 @@ typedef struct held { // a lane's x
     granules of[TURNS];
 } held;
 
+// `first`: the warp's first element of K. With GROUPED a unit ends where K does, or before.
 static inline void load_x(held *h, const X *x, i64 row_step, u32 m, u32 first, u32 depth)
 {
+    u32 own = first + lane() % 4 * (GRANULES * 8), left = depth > own ? depth - own : 0;
 #pragma unroll
-    for (u32 turn = 0; turn < TURNS; turn++)
+    for (u32 t = 0; t < TILES_X; t++) {
+        u32 row = t * 8 + lane() / 4, end = row < m ? left : 0;
+        const X *from = x + ((i64)row * row_step + (i64)own);
+        if (t == 0)
+            kernel_wait_previous();
 #pragma unroll
-        for (u32 i = 0; i < SPANS * GRANULES; i++)
+        for (u32 turn = 0; turn < TURNS; turn++)
 #pragma unroll
-            for (u32 t = 0; t < TILES_X; t++) {
-                u32 row = t * 8 + lane() / 4;
-                u32 k = first + turn * (WARPS * UNIT) + i / GRANULES * SPAN + (lane() % 4 * GRANULES + i % GRANULES) * 8;
+            for (u32 i = 0; i < SPANS * GRANULES; i++) {
+                u32 begin = turn * (WARPS * UNIT), at = begin + i / GRANULES * SPAN + i % GRANULES * 8;
                 u32x4 v = {0, 0, 0, 0};
-                if (row < m && k < depth)
-                    v = *(const u32x4 *)(const void *)(x + ((i64)row * row_step + (i64)k));
+                if ((GROUPED ? begin : at) < end)
+                    v = *(const u32x4 *)(const void *)(from + at);
                 h->of[turn][i][t][0] = v.x;
                 h->of[turn][i][t][1] = v.y;
                 h->of[turn][i][t][2] = v.z;
                 h->of[turn][i][t][3] = v.w;
             }
+    }
 }
 
 static inline PAIR pair_from(u32 bits)
@@ -262,25 +266,18 @@ static inline u32 bits_from(PAIR v)
 // NaNs do not count.
 static inline u32 power_of(const held *h, u32 t)
 {
-    enum { ONE = 1u << MANTISSA, EXPONENT = 0x8000u - ONE };
-    PAIR most = pair_from(0);
+    PAIR most[4] = {pair_from(0), pair_from(0), pair_from(0), pair_from(0)}; // four chains
 #pragma unroll
     for (u32 turn = 0; turn < TURNS; turn++)
 #pragma unroll
         for (u32 i = 0; i < SPANS * GRANULES; i++)
 #pragma unroll
-            for (u32 p = 0; p < 4; p++) // exponents and one: that of infinity becomes 0
-                most = max2(most, pair_from(((h->of[turn][i][t][p] & 0x7fff7fffu) + (ONE | ONE << 16)) & (EXPONENT | EXPONENT << 16)));
-    u32 bits = bits_from(most), largest = max(bits & 0xffffu, bits >> 16);
+            for (u32 p = 0; p < 4; p++)
+                most[p] = max2(most[p], pair_from(h->of[turn][i][t][p] & 0x7fff7fffu));
+    u32 bits = bits_from(max2(max2(most[0], most[1]), max2(most[2], most[3]))), largest = max(bits & 0xffffu, bits >> 16);
     largest = max(largest, shuffle_xor(largest, 1));
     largest = max(largest, shuffle_xor(largest, 2)) >> MANTISSA;
-    return (u32)max(min(HIGHEST + 1 - (i32)largest, (i32)MOST_UP), (i32)LEAST_UP);
-}
-
-// Of a power of two, normal as its inverse is.
-static inline f32 inverse_of(f32 power)
-{
-    return f32_from_bits((254u << 23) - bits_f32(power));
+    return (u32)max(min(HIGHEST - (i32)largest, (i32)MOST_UP), (i32)LEAST_UP);
 }
 
 // Multiplies a lane's row of x by 2^up, and by a 16th of it where the other factor of a product counts 16 times as much.
@@ -297,27 +294,34 @@ static inline void raise_x(held *h, u32 t, u32 up)
                 h->of[turn][i][t][p] = bits_from(mul2(pair_from(h->of[turn][i][t][p]), p % 2 ? by_upper : by_lower));
 }
 
-// sums += those of a span's x, of the lane's columns: the products with ones.
-static inline void add_x(f32 (*sums)[4], const granules *x, u32 span)
+#if defined(HAS_ZERO)
+enum { IN_ORDER = X_REGISTERS > 32 }; // of the sums of x one comes after the other: registers are few
+#else
+enum { IN_ORDER = 0 };
+#endif
+typedef f32 x_chains[2][TILES_X][4]; // sums of x, in two parts that do not wait for each other
+
+// sums += those of a span's x, of the lane's columns: the products with ones, and with 16 where x was divided by that.
+static inline void add_x(x_chains sums, const granules *x, u32 span)
 {
-    enum { ONE = BIAS << MANTISSA };
-    u32 one = ONE | ONE << 16, ones[4] = {one, one, one, one};
+    enum { ONE = BIAS << MANTISSA, SIXTEEN = (BIAS + UPPER) << MANTISSA };
+    u32 one = ONE | ONE << 16, sixteen = SIXTEEN | SIXTEEN << 16, ones[4] = {one, one, sixteen, sixteen};
 #pragma unroll
     for (u32 g = 0; g < GRANULES; g++)
 #pragma unroll
         for (u32 t = 0; t < TILES_X; t++) {
             const u32 *v = (*x)[span * GRANULES + g][t];
             u32 first[2] = {v[0], v[1]}, second[2] = {v[2], v[3]};
-            MULTIPLY(sums[t], ones, first);
-            MULTIPLY(sums[t], ones, second);
+            MULTIPLY(sums[0][t], ones, first);
+            MULTIPLY(sums[1][t], ones, second);
         }
 }
 
 // What the sums of x are multiplied by. Without zeros they are what a sum begins with.
 #ifdef HAS_ZERO
-#    define X_FACTOR 1.0f
+#    define X_FACTOR LEVEL
 #else
-#    define X_FACTOR (-(f32)(LIFT + MIDDLE))
+#    define X_FACTOR (-(f32)(LIFT + MIDDLE) * LEVEL)
 #endif
 
 // --- products
@@ -363,17 +367,8 @@ static inline void take_factors(span_words *to, u32 s, const u8 *from, const str
 }
 
 // Eight weights as pairs of subnormal numbers, in the order of x.
-static inline u32x4 levels_of(const u32 *word, u32 lift)
+static inline u32x4 levels_of(const u32 *word)
 {
-    if (LIFTED) {
-#ifdef WEIGHT_i4
-        return (u32x4){(word[0] & 0x000f000fu) | lift, (word[0] >> 4 & 0x000f000fu) | lift, (word[0] >> 8 & 0x000f000fu) | lift,
-                       (word[0] >> 12 & 0x000f000fu) | lift};
-#else
-        chunk c = {{word[0], word[1], 0, 0}};
-        return decode_pairs(&c, 0, 0.0f, lift);
-#endif
-    }
 #ifdef WEIGHT_i4
     u32 next = word[0] >> 8;
     return (u32x4){word[0] & 0x000f000fu, word[0] & 0x00f000f0u, next & 0x000f000fu, next & 0x00f000f0u};
@@ -385,11 +380,11 @@ static inline u32x4 levels_of(const u32 *word, u32 lift)
 }
 
 // sums += a span times x, whose granules are those from `first` on.
-static inline void multiply(f32 (*sums)[4], const span_words *w, const granules *x, u32 first, u32 lift)
+static inline void multiply(f32 (*sums)[4], const span_words *w, const granules *x, u32 first)
 {
 #pragma unroll
     for (u32 g = 0; g < GRANULES; g++) {
-        u32x4 a = levels_of(&w->of[0][g * (8 / PER)], lift), b = levels_of(&w->of[1][g * (8 / PER)], lift);
+        u32x4 a = levels_of(&w->of[0][g * (8 / PER)]), b = levels_of(&w->of[1][g * (8 / PER)]);
         u32 low[4] = {a.x, b.x, a.y, b.y}, high[4] = {a.z, b.z, a.w, b.w};
 #pragma unroll
         for (u32 t = 0; t < TILES_X; t++) {
@@ -402,7 +397,7 @@ static inline void multiply(f32 (*sums)[4], const span_words *w, const granules 
 }
 
 // The same with scale and zero of its group; x_sums: the lane's sums of that x.
-static inline void multiply_group(f32 (*sums)[4], const span_words *w, const granules *x, u32 first, u32 lift, const f32 *x_sums)
+static inline void multiply_group(f32 (*sums)[4], const span_words *w, const granules *x, u32 first, const f32 *x_sums)
 {
     f32 part[TILES_X][4], column[TILES_X][2];
 #pragma unroll
@@ -419,7 +414,7 @@ static inline void multiply_group(f32 (*sums)[4], const span_words *w, const gra
 #endif
         }
     }
-    multiply(part, w, x, first, lift);
+    multiply(part, w, x, first);
 #pragma unroll
     for (u32 r = 0; r < 2; r++) {
         f32 scale = pack_get(SCALE, w->scale[r]);
@@ -519,7 +514,7 @@ _Static_assert(BATCH * SUMS <= 32 * WARPS, "a thread adds at most one sum of a b
 kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear_registers(const X *restrict x, POINTERS(const weight_t, weight),
                                           POINTERS(const SCALE, scale) ZEROS BIASES, POINTERS(OUT, out), struct linear l)
 {
-    shared mbarrier full[STAGES], empty[STAGES], done; // done: batches that all warps have written
+    shared mbarrier full[STAGES], empty[STAGES], done, arrived; // done: batches that all warps have written
     u32 split = SPLITS > 1 ? cluster_rank() : 0;
     work w = work_of(&l, split);
     u32 factor_bytes = ROWS * (w.scales + w.zeros); // of a stage
@@ -541,14 +536,17 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
             mbarrier_init(&empty[s], WARPS);
         }
         mbarrier_init(&done, WARPS);
+        mbarrier_init(&arrived, 1);
         mbarrier_fence_init();
     }
     barrier();
-    kernel_wait_previous();
+    if (SPLITS > 1)
+        cluster_arrive_relaxed();
 
     u32 stage = 0, phase = 0;
     if (is_producer) {
         registers_less(PRODUCER_REGISTERS);
+        kernel_wait_previous();
         for (u32 tile = 0; tile < w.own; tile++) {
             rows at = TILE_ROWS(w.first + tile * w.step);
             for (u32 turn = 0; turn < TURNS; turn++) {
@@ -564,22 +562,16 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
         held h;
         load_x(&h, x, l.x[0], l.m, (w.begin + warp()) * UNIT, min(l.k, (w.begin + w.count) * UNIT));
         f32 *back = (f32 *)(void *)(smem + X_SUMS_AT) + warp() * X_SUMS, *x_sums = back + TILES_X * 8 + lane() % 4 * 2;
-        u32 up[TILES_X];
 #pragma unroll
         for (u32 t = 0; t < TILES_X; t++) {
-            up[t] = LIFTED ? l.k >> 31 : power_of(&h, t); // K has no such bit
+            u32 up = power_of(&h, t);
             if (lane() % 4 == 0)
-                back[t * 8 + lane() / 4] = f32_from_bits((127 + LEVEL_POWER - up[t]) << 23);
+                back[t * 8 + lane() / 4] = f32_from_bits((127 + LEVEL_POWER - up) << 23);
+            raise_x(&h, t, up);
         }
-        warp_sync();
         back += lane() % 4 * 2; // of the lane's columns
-        f32 x_all[TILES_X][4];
+        x_chains x_all = {{{0.0f}}};
 #pragma unroll
-        for (u32 t = 0; t < TILES_X; t++)
-#pragma unroll
-            for (u32 e = 0; e < 4; e++)
-                x_all[t][e] = f32_from_bits(up[t] >> 31); // 0, which the assembler does not know: one step
-#pragma unroll                                            // after the other, for registers are few
         for (u32 turn = 0; turn < TURNS; turn++)
 #pragma unroll
             for (u32 s = 0; s < SPANS; s++) {
@@ -587,21 +579,15 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
                 if (GROUPED || (turn == TURNS - 1 && s == SPANS - 1))
 #pragma unroll
                     for (u32 t = 0; t < TILES_X; t++) {
-                        f32x2 its = *(const f32x2 *)(const void *)(back + t * 8);
-                        f32x2 v = {x_all[t][0] * (X_FACTOR * inverse_of(its.x)), x_all[t][1] * (X_FACTOR * inverse_of(its.y))};
+                        f32x2 v = {(x_all[0][t][0] + x_all[1][t][0]) * X_FACTOR, (x_all[0][t][1] + x_all[1][t][1]) * X_FACTOR};
                         if (lane() < 4)
                             *(f32x2 *)(void *)(x_sums + ((GROUPED ? turn * SPANS + s : 0) * TILES_X + t) * 8) = v;
 #pragma unroll
-                        for (u32 e = 0; e < 4; e++)
-                            x_all[t][e] = f32_from_bits(bits_f32(e % 2 ? v.y : v.x) & up[t] >> 31);
+                        for (u32 e = 0; e < 8; e++)
+                            x_all[e / 4][t][e % 4] = f32_from_bits(IN_ORDER ? bits_f32(e % 2 ? v.y : v.x) & l.k >> 31 : 0);
                     }
             }
         warp_sync();
-#pragma unroll
-        for (u32 t = 0; t < TILES_X; t++)
-            if (!LIFTED)
-                raise_x(&h, t, up[t] + bits_f32(x_all[t][0]));
-        u32 lift = lift_of(l.k >> 31);
 
         const u8 *own = smem + warp() * ROW_UNIT + lane() / 4 * PITCH + lane() % 4 * (WORDS * 4);
         f32 *now = (f32 *)(void *)(smem + PARTS_AT), *before = now; // places of batches
@@ -654,9 +640,9 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
                                 take_factors(&taken[s], s, its, &l, &w);
                         }
                         if (GROUPED)
-                            multiply_group(sums, &taken[s], &h.of[turn], s * GRANULES, lift, x_sums + (turn * SPANS + s) * TILES_X * 8);
+                            multiply_group(sums, &taken[s], &h.of[turn], s * GRANULES, x_sums + (turn * SPANS + s) * TILES_X * 8);
                         else
-                            multiply(sums, &taken[s], &h.of[turn], s * GRANULES, lift);
+                            multiply(sums, &taken[s], &h.of[turn], s * GRANULES);
                     }
                 }
                 if (AT_ONCE < SPANS || turn >= own_turns)
@@ -692,16 +678,33 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
         ADD_BATCH(before, (batch - 1) * BATCH, w.own - (batch - 1) * BATCH)
     }
     if (SPLITS > 1) {
-        cluster_arrive();
+        u32 all = w.own * SUMS, share = (all / 4 + SPLITS - 1) / SPLITS * 4, own = min(share, all - min(split * share, all));
+        f32 *inbox = results + all; // [block][share]
+        if (!is_producer)
+            fence_async();
+        barrier();
         cluster_wait();
-        for (u32 i = split * (32 * WARPS) + thread_x(); i < w.own * SUMS && !is_producer; i += SPLITS * 32 * WARPS) {
-            f32 all = 0.0f;
+        if (thread_x() == 0) {
+            mbarrier_arrive_expect(&arrived, (SPLITS - 1) * own * 4);
 #pragma unroll
-            for (u32 s = 0; s < SPLITS; s++)
-                all += *cluster_at(&results[i], s);
-            STORE(w.first + i / SUMS * w.step, i % SUMS, all);
+            for (u32 r = 0; r < SPLITS; r++) {
+                u32 its = min(share, all - min(r * share, all));
+                if (r != split && its > 0)
+                    bulk_send(inbox + (u64)split * share, results + (u64)r * share, its * 4, &arrived, r);
+            }
         }
-        cluster_arrive(); // shared memory lives until all have read it
+        if (!is_producer) {
+            mbarrier_wait(&arrived, 0);
+            for (u32 i = thread_x(); i < own; i += 32 * WARPS) {
+                f32 sum = 0.0f;
+#pragma unroll
+                for (u32 s = 0; s < SPLITS; s++)
+                    sum += s == split ? results[(u64)split * share + i] : inbox[(u64)s * share + i];
+                u32 at = split * share + i;
+                STORE(w.first + at / SUMS * w.step, at % SUMS, sum);
+            }
+        }
+        cluster_arrive_relaxed(); // shared memory lives until all have read it
         cluster_wait();
     }
 }

@@ -487,7 +487,7 @@ def linear_qkv(x, weight_q, weight_k, weight_v, *, scale_q=None, scale_k=None, s
 
     Three layers on one x in one launch: the projections to queries, keys and values. Each has its own number of rows; formats, groups
     and types are the same, and so is whether there are zeros and biases. The results have the bits of three calls of kiln_linear, but
-    for KILN_LINEAR_FEW, whose sums have parts that depend on the number of rows of all weights.
+    for KILN_LINEAR_FEW and KILN_LINEAR_REGISTERS, whose sums have parts that depend on the number of rows of all weights.
 
         x: [m, k]
         weight_q, weight_k, weight_v: as of kiln_linear
