@@ -363,7 +363,7 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void gguf_s
                 all += *cluster_at(&results[i], p);
             STORE(job.first + i / SUMS * job.step, i % SUMS, all);
         }
-        cluster_arrive(); // shared memory lives until all have read it
+        cluster_arrive_relaxed(); // shared memory lives until all have read it
         cluster_wait();
     }
 }

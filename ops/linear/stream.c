@@ -767,7 +767,7 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
                 all += *cluster_at(&results[i], s);
             STORE(w.first + i / SUMS * w.step, i % SUMS, all);
         }
-        cluster_arrive(); // shared memory lives until all have read it
+        cluster_arrive_relaxed(); // shared memory lives until all have read it
         cluster_wait();
     }
 }
