@@ -168,10 +168,19 @@ static uint32_t wide_of(const plan *p, uint64_t most)
     return is_wide ? 2 : 1;
 }
 
+// Fewer channels leave registers for longer strips.
+static void narrow(plan *p, uint32_t width, uint32_t size, uint32_t longest, bool is_inverse)
+{
+    p->width = width;
+    p->s.packs = packs_of(p, size);
+    cut(p, size, longest, is_inverse, false);
+}
+
 kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, const op_window *w,
                                  bool *is_done)
 {
-    enum { MANY = 512, FEW = 64, MOST_SHARED = 40960, WAVES = 4 }; // MANY: of a multiprocessor
+    // MANY: of a multiprocessor
+    enum { MANY = 512, FEW = 64, MOST_SHARED = 40960, WAVES = 4, FEW_TAPS = 3 };
     const kiln_view *from = is_inverse ? j->small.view : j->large.view,
                     *to = is_inverse ? j->large.view : j->small.view;
     bool has_bias = j->bias.view && j->bias.view->buffer;
@@ -185,11 +194,14 @@ kiln_status conv_depthwise_slide(kiln *k, const conv_job *j, bool is_inverse, co
              most = each / (has_several ? (uint64_t)MANY * info->multiprocessors : FEW);
     uint32_t size = (uint32_t)kiln_type_size(j->type), longest = most < 4 ? (uint32_t)most : 4;
     cut(&p, size, longest, is_inverse, false);
-    if (p.is_last && p.pixels == 1 && p.width > 4) { // fewer channels leave registers for more
-        p.width = 4;
-        p.s.packs = packs_of(&p, size);
-        cut(&p, size, longest, is_inverse, false);
-    }
+    if (p.is_last && p.pixels == 1 && p.width > 4)
+        narrow(&p, 4, size, longest, is_inverse);
+    if (p.is_last && w->taps[2] > FEW_TAPS)
+        for (uint32_t width = p.width / 2; width * size >= 4; width /= 2) {
+            plan t = p;
+            narrow(&t, width, size, longest, is_inverse);
+            p = t.pixels > p.pixels ? t : p;
+        }
     p.wide = j->type == KILN_F64 ? 1 : wide_of(&p, most);
     uint64_t taps = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2],
              bytes = taps * p.s.packs * p.width * (j->type == KILN_F64 ? 8 : 4);
