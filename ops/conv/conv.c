@@ -115,13 +115,25 @@ static void set_depthwise(kiln *k, const conv_job *j, const kiln_view *from, con
     op_set(r, STAGED, width > 1 && bytes <= STAGED_BYTES);
 }
 
-static uint64_t tiles_of(const op_window *w, uint32_t groups, uint64_t m, uint64_t n)
+// Places of the results. Those of the phases of tiled.c may be behind the tensor.
+static uint64_t places_of(const op_window *w, bool is_phased)
 {
-    return (w->batch + m - 1) / m * ((w->per_group + n - 1) / n) * groups;
+    uint64_t places = w->batch;
+    for (uint32_t d = 0; d < WINDOW_SPACE && is_phased; d++)
+        places =
+            places / w->to_space[d] * (op_ceil_div(w->to_space[d], w->stride[d]) * w->stride[d]);
+    return places;
+}
+
+static uint64_t tiles_of(const op_window *w, uint64_t places, uint32_t groups, uint64_t m,
+                         uint64_t n)
+{
+    return (places + m - 1) / m * ((w->per_group + n - 1) / n) * groups;
 }
 
 // Many results with long sums: blocks have tiles of them. Returns the blocks; 0: they do not.
-static uint64_t set_tiled(kiln *k, const conv_job *j, const op_window *w, op_request *r)
+static uint64_t set_tiled(kiln *k, const conv_job *j, bool is_inverse, const op_window *w,
+                          op_request *r)
 {
     enum { LEAST = 4, LEAST_LENGTH = 8, LEAST_PLACES = 32, DEPTH = 16, PLAYED = 2 };
     uint64_t length = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2] * w->terms;
@@ -129,10 +141,14 @@ static uint64_t set_tiled(kiln *k, const conv_job *j, const op_window *w, op_req
     if (!k->caps.has_nv || j->type == KILN_F64 || w->per_group < LEAST || length < LEAST_LENGTH ||
         length > INT32_MAX || w->batch < LEAST_PLACES || op_device(k, &info))
         return 0;
+    bool is_flat = w->terms % DEPTH != 0, is_phased = false;
+    for (uint32_t d = 0; d < WINDOW_SPACE; d++)
+        is_phased |= is_inverse && !is_flat && w->stride[d] > 1;
+    uint64_t places = places_of(w, is_phased);
     uint32_t all = info->multiprocessors ? info->multiprocessors : PLAYED, m = 128, n = 64;
-    if (tiles_of(w, j->groups, m, n) < 2 * all)
+    if (tiles_of(w, places, j->groups, m, n) < 2 * all)
         m = 64;
-    if (w->per_group <= 32 || tiles_of(w, j->groups, m, n) < all)
+    if (w->per_group <= 32 || tiles_of(w, places, j->groups, m, n) < all)
         m = n = 32;
     r->program = &tiled;
     op_set(r, BM, m);
@@ -140,8 +156,11 @@ static uint64_t set_tiled(kiln *k, const conv_job *j, const op_window *w, op_req
     op_set(r, TO_LAST, w->to[1] == 1);
     op_set(r, CHANNELS_LAST, w->from[1] == 1);
     op_set(r, WEIGHT_LAST, w->weight[0] == 1);
-    op_set(r, FLAT, w->terms % DEPTH != 0);
-    return tiles_of(w, j->groups, m, n);
+    op_set(r, FLAT, is_flat);
+    op_set(r, PHASED, is_phased);
+    if (places > INT32_MAX)
+        op_set(r, LONG, true);
+    return tiles_of(w, places, j->groups, m, n);
 }
 
 static void begin_slide(const conv_job *j, bool is_inverse, op_window *w)
@@ -168,7 +187,9 @@ static uint64_t packed_elements(kiln *k, const conv_job *j, bool is_inverse)
     if (j->type != KILN_F32 || !kiln_view_count(*j->large.view) || !kiln_view_count(*j->small.view))
         return 0;
     begin_slide(j, is_inverse, &w);
-    return w.weight[0] != 1 && set_tiled(k, j, &w, &r) ? kiln_view_count(*j->weight.view) : 0;
+    return w.weight[0] != 1 && set_tiled(k, j, is_inverse, &w, &r)
+               ? kiln_view_count(*j->weight.view)
+               : 0;
 }
 
 static kiln_status pack_weights(kiln *k, const conv_job *j, op_window *w, kiln_view *out)
@@ -239,42 +260,51 @@ static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
     }
     op_set(&r, LONG, w.count > INT32_MAX);
     op_set(&r, CHANNELS_LAST, w.to[1] == 1 || w.to[1] == -1);
-    uint64_t blocks = set_tiled(k, j, &w, &r);
+    uint64_t blocks = set_tiled(k, j, is_inverse, &w, &r);
     return status
                ? status
                : op_window_launch(k, j->call, &r, &w, views, has_bias ? 4 : 3,
                                   blocks ? blocks : (w.count + THREADS - 1) / THREADS, j->stream);
 }
 
-// f32 elements of the parts of tiled_weights.c; 0: it is not for this.
-static uint64_t tiled_parts(kiln *k, const conv_job *j)
+// Is tiled_weights.c for this?
+static bool has_tiled_weights(kiln *k, const conv_job *j)
 {
-    enum { PARTS = 32, LEAST = 4, LEAST_LENGTH = 8, LEAST_PLACES = 64, MOST = 1 << 24 };
+    enum { LEAST = 4, LEAST_LENGTH = 8, LEAST_PLACES = 64 };
     const kiln_view *w = j->weight.view, *small = j->small.view;
     uint64_t count = kiln_view_count(*w);
     bool is_long = count && kiln_view_count(*small) / small->sizes[1] >= LEAST_PLACES;
     return k->caps.has_nv && j->type == KILN_F32 && is_long && w->sizes[0] / j->groups >= LEAST &&
-                   count / w->sizes[0] >= LEAST_LENGTH && count <= MOST / PARTS
-               ? count * PARTS
-               : 0;
+           count / w->sizes[0] >= LEAST_LENGTH;
+}
+
+// f32 elements of its parts; 0: a block has all of them.
+static uint64_t tiled_parts(kiln *k, const conv_job *j)
+{
+    enum { PARTS = 32, MOST = 1 << 24 };
+    uint64_t count = kiln_view_count(*j->weight.view);
+    return has_tiled_weights(k, j) && count <= MOST / PARTS ? count * PARTS : 0;
 }
 
 static kiln_status run_tiled_weights(kiln *k, const conv_job *j, const op_window *w,
                                      const kiln_view *large, const kiln_view *small, op_request *r)
 {
     enum { PARTS = 32, TILE = 64, EACH = 4 };
-    const kiln_view *views[] = {large, small, &j->workspace},
+    bool is_whole = !tiled_parts(k, j);
+    const kiln_view *views[] = {large, small, is_whole ? j->weight.view : &j->workspace},
                     *joined[] = {&j->workspace, j->weight.view};
     uint64_t taps = (uint64_t)w->taps[0] * w->taps[1] * w->taps[2],
              tiles = (w->terms * taps + TILE - 1) / TILE * ((w->per_group + TILE - 1) / TILE);
     r->program = &tiled_weights;
     op_set(r, FLAT, w->terms % EACH != 0);
-    kiln_status status =
-        op_window_launch(k, j->call, r, w, views, 3, tiles * j->groups * PARTS, j->stream);
+    op_set(r, WHOLE, is_whole);
+    kiln_status status = op_window_launch(k, j->call, r, w, views, 3,
+                                          tiles * j->groups * (is_whole ? 1 : PARTS), j->stream);
+    if (status || is_whole)
+        return status;
     r->program = &tiled_join;
     op_set(r, JOIN, true);
-    return status ? status
-                  : op_window_launch(k, j->call, r, w, joined, 2, (w->count + 31) / 32, j->stream);
+    return op_window_launch(k, j->call, r, w, joined, 2, (w->count + 31) / 32, j->stream);
 }
 
 static kiln_status run_weights(kiln *k, const conv_job *j, const kiln_view *large,
@@ -297,7 +327,7 @@ static kiln_status run_weights(kiln *k, const conv_job *j, const kiln_view *larg
     w.group = w.weight[0] * w.per_group;
     set_axes(j, &r);
     op_set(&r, LONG, w.count > INT32_MAX || w.batch > INT32_MAX);
-    if (tiled_parts(k, j) && j->workspace.buffer)
+    if (has_tiled_weights(k, j) && (j->workspace.buffer || !tiled_parts(k, j)))
         return run_tiled_weights(k, j, &w, large, small, &r);
     op_set(&r, WEIGHTS, true);
     return w.count ? op_window_launch(k, j->call, &r, &w, views, 3, (w.count + WARPS - 1) / WARPS,

@@ -2,13 +2,17 @@
 // a group. A block has BM places and BN channels, its threads several of both; DEPTH terms of the sums
 // at a time go through shared memory, as numbers, while those before are multiplied. A term is a channel
 // of a tap. What a window reads beyond the tensor is no term.
+//
+// PHASED: from the small tensor to the large one with a stride s along a dimension the places p, p + s, …
+// have the same taps. They follow each other here, and a tile leaves out taps that none of its places has.
 #include <kiln/window.h>
 
 tune(BM, 64, 128, 32); // places
 tune(BN, 64, 32);      // channels
 tune(TO_LAST, 0, 1);   // neighbouring channels of the result are neighbours; CHANNELS_LAST: of what is read
 tune(WEIGHT_LAST, 0, 1); // those of the result in the weights
-tune(FLAT, 0, 1); // DEPTH terms may be of several taps
+tune(FLAT, 0, 1);   // DEPTH terms may be of several taps
+tune(PHASED, 0, 1); // without FLAT
 enum {
     DEPTH = 16,
     ROWS = BM == 128 ? 8 : 4,
@@ -38,6 +42,45 @@ typedef struct loader {
     f32 a[A_EACH], b[B_EACH];
 } loader;
 
+// --- places
+typedef struct phases { // of places that have the same taps
+    u32 count, across[3]; // across: places along a dimension; the last may be behind the tensor
+    u64 each;             // places of a phase
+} phases;
+
+static phases phases_of(const struct window *w)
+{
+    phases f = {.count = 1, .each = w->batch};
+#pragma unroll
+    for (u32 d = FIRST_SPACE; d < 3 && PHASED; d++) {
+        f.across[d] = (w->to_space[d] + w->stride[d] - 1) / w->stride[d];
+        f.each = f.each / w->to_space[d] * f.across[d];
+        f.count *= w->stride[d];
+    }
+    return f;
+}
+
+// Place `at` of all; *at becomes its image. False: it is behind the tensor.
+static bool place_of(const struct window *w, const phases *f, u64 *at, u32 *p)
+{
+    bool is_there = *at < f->count * f->each;
+    if (!PHASED) {
+        window_space(at, w->to_space, p);
+        return is_there;
+    }
+    u32 phase = (u32)(*at / f->each);
+    *at -= phase * f->each;
+    window_space(at, f->across, p);
+#pragma unroll
+    for (u32 d = 2; d + 1 > FIRST_SPACE; d--) {
+        u32 next = phase / w->stride[d];
+        p[d] = p[d] * w->stride[d] + phase - next * w->stride[d];
+        phase = next;
+        is_there = is_there && p[d] < w->to_space[d];
+    }
+    return is_there;
+}
+
 static u32 a_row(void)
 {
     return CHANNELS_LAST ? thread_x() / A_PARTS : thread_x() % BM;
@@ -66,6 +109,30 @@ static u32 tap_of(const struct window *w, u32 k, u32 *tap)
     tap[1] = row - tap[0] * w->taps[1];
     tap[2] = number - row * w->taps[2];
     return k - number * w->terms;
+}
+
+// Does a phase have the tap of term k?
+static bool has_tap(const struct window *w, u32 phase, u32 k)
+{
+    u32 tap[3];
+    bool has = true;
+    tap_of(w, k, tap);
+#pragma unroll
+    for (u32 d = 2; d + 1 > FIRST_SPACE; d--) {
+        u32 next = phase / w->stride[d], own = phase - next * w->stride[d];
+        has = has && ((i32)(own + w->pad[d]) - (i32)(tap[d] * w->dilation[d])) % (i32)w->stride[d] == 0;
+        phase = next;
+    }
+    return has;
+}
+
+// The first term from k on that the places of a tile, which are of the phases first to last, may have.
+static u32 next_term(const struct window *w, u32 length, u32 first, u32 last, u32 k)
+{
+    if (PHASED && first == last && k % w->terms == 0)
+        while (k < length && !has_tap(w, first, k))
+            k += w->terms;
+    return k;
 }
 
 // From term k on.
@@ -155,39 +222,45 @@ kernel block(THREADS) min_blocks(BM == 128 ? 2 : BM == 64 ? 3 : 8) void conv_til
 {
     kernel_begin();
     u32 across = (w.per_group + BN - 1) / BN, tile = block_x() / across, column = (block_x() - tile * across) * BN;
-    u32 down = (u32)((w.batch + BM - 1) / BM), group = tile / down;
+    phases f = phases_of(&w);
+    u32 down = (u32)((f.count * f.each + BM - 1) / BM), group = tile / down;
     u64 first = (u64)(tile - group * down) * BM, at = first + a_row();
-    u32 own = column + b_column();
+    u32 own = column + b_column(), phase = 0, last_phase = 0;
+    if (PHASED) {
+        phase = (u32)(first / f.each);
+        last_phase = min((u32)((first + BM - 1) / f.each), f.count - 1);
+    }
     loader l;
-    l.has_place = at < w.batch;
-    window_space(&at, w.to_space, l.at);
+    l.has_place = place_of(&w, &f, &at, l.at);
     l.x = from + ((i64)at * w.from[0] + (i64)(group * w.terms) * w.from[1]);
     l.y = weight + ((i64)group * w.group + (i64)own * w.weight[0]);
     l.has_column = own < w.per_group;
-    u32 length = w.taps[0] * w.taps[1] * w.taps[2] * w.terms, steps = (length + DEPTH - 1) / DEPTH;
+    u32 length = w.taps[0] * w.taps[1] * w.taps[2] * w.terms;
     l.length = length;
     f32 acc[ROWS][COLUMNS];
 #pragma unroll
     for (u32 i = 0; i < ROWS * COLUMNS; i++)
         acc[i / COLUMNS][i % COLUMNS] = 0;
-    load(&l, &w, 0);
-    put(&l, &stages[0]);
+    u32 k = next_term(&w, length, phase, last_phase, 0);
+    if (k < length) {
+        load(&l, &w, k);
+        put(&l, &stages[0]);
+    }
     barrier();
-    for (u32 step = 0; step < steps; step++) {
-        bool has_next = step + 1 < steps;
-        if (has_next)
-            load(&l, &w, (step + 1) * DEPTH);
+    for (u32 step = 0; k < length; step++) {
+        k = next_term(&w, length, phase, last_phase, k + DEPTH);
+        if (k < length)
+            load(&l, &w, k);
         multiply(&acc, &stages[step % 2]);
-        if (has_next)
+        if (k < length)
             put(&l, &stages[(step + 1) % 2]);
         barrier();
     }
 #pragma unroll
     for (u32 i = 0; i < ROWS; i++) {
         u64 n = first + own_row(i);
-        bool is_inside = n < w.batch;
         u32 p[3];
-        window_space(&n, w.to_space, p);
+        bool is_inside = place_of(&w, &f, &n, p);
         T *row = to + window_at(w.to, n, group * w.per_group, p);
 #pragma unroll
         for (u32 j = 0; j < COLUMNS; j++) {

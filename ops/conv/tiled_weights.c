@@ -2,7 +2,8 @@
 // their bits. There they have 32 parts, of every 32nd place, which warp_sum joins. Here a block has one
 // part of 64 x 64 weights, of channels of the small tensor and columns, which are taps and channels of
 // the large one: parts[part, channel, column]. What a window reads beyond the tensor is no term of a sum.
-// JOIN: the kernel that joins the parts.
+// JOIN: the kernel that joins the parts. WHOLE: a block has all parts of its weights, one after the other,
+// and joins them itself; many weights would have too many parts to store.
 #include <kiln/window.h>
 
 tune(FLAT, 0, 1); // four columns may be of several taps
@@ -11,6 +12,15 @@ enum { THREADS = 256, PARTS = 32, TILE = 64, DEPTH = 16, EACH = 4 };
 #    define T f32
 #endif
 KERNEL_OVERLAPS
+
+// Where the weight of a channel and a column lies.
+static i64 weight_at(const struct window *w, u32 channel, u32 column)
+{
+    u32 number = column / w->terms, term = column - number * w->terms, group = channel / w->per_group;
+    return group * w->group + (channel - group * w->per_group) * w->weight[0] + term * w->weight[1] +
+           number / w->taps[2] / w->taps[1] * w->weight[2] + number / w->taps[2] % w->taps[1] * w->weight[3] +
+           number % w->taps[2] * w->weight[4];
+}
 
 #ifndef JOIN
 typedef struct stage {
@@ -89,12 +99,89 @@ static void multiply(f32 (*acc)[EACH][EACH], const stage *s)
     }
 }
 
+#ifdef WHOLE
+#    define RESULT T
+enum { BLOCKS = 1, RESIDENT = 2, LEVELS = 4 }; // BLOCKS: that share the parts of some weights
+shared f32 halves[EACH * EACH][THREADS];       // the sums of the first half of the parts
+
+// Adds a part to those before it in the order of warp_sum, neighbours first. sums: those of 1, 2, 4 … parts
+// that wait for their neighbour. The last part leaves the sum of all.
+static void join(f32 (*sums)[LEVELS][EACH][EACH], u32 part, f32 (*acc)[EACH][EACH])
+{
+    bool waits = false;
+#pragma unroll
+    for (u32 level = 0; level < LEVELS; level++) {
+        bool is_second = part >> level & 1;
+#pragma unroll
+        for (u32 i = 0; i < EACH * EACH; i++) {
+            f32 own = (*acc)[i / EACH][i % EACH];
+            if (!waits && is_second)
+                (*acc)[i / EACH][i % EACH] = (*sums)[level][i / EACH][i % EACH] + own;
+            else if (!waits)
+                (*sums)[level][i / EACH][i % EACH] = own;
+        }
+        waits = waits || !is_second;
+    }
+#pragma unroll
+    for (u32 i = 0; i < EACH * EACH; i++) {
+        if (part == PARTS / 2 - 1)
+            halves[i][thread_x()] = (*acc)[i / EACH][i % EACH];
+        if (part == PARTS - 1)
+            (*acc)[i / EACH][i % EACH] = halves[i][thread_x()] + (*acc)[i / EACH][i % EACH];
+    }
+}
+#else
+#    define RESULT f32
+enum { BLOCKS = PARTS, RESIDENT = 3 };
+#endif
+
+static void clear(f32 (*acc)[EACH][EACH])
+{
+#pragma unroll
+    for (u32 i = 0; i < EACH * EACH; i++)
+        (*acc)[i / EACH][i % EACH] = 0;
+}
+
+// A thread's weights: the sums of the parts first, first + BLOCKS …
+static void add_parts(loader *l, const struct window *w, u32 first, f32 (*acc)[EACH][EACH])
+{
+    u32 row = thread_x() / 16, part = first, step = 0, steps = (u32)((w->batch + PARTS * DEPTH - 1) / (PARTS * DEPTH));
+    u32 all = steps * (PARTS / BLOCKS);
+    u64 m = (u64)row * PARTS + part;
+#ifdef WHOLE
+    f32 sums[LEVELS][EACH][EACH];
+#endif
+    clear(acc);
+    load(l, w, m);
+    put(l, &stages[0]);
+    barrier();
+    for (u32 at = 0; at < all; at++) {
+        bool is_last = step + 1 == steps; // of the part
+        m = is_last ? (u64)row * PARTS + part + 1 : m + PARTS * DEPTH;
+        if (at + 1 < all)
+            load(l, w, m);
+        multiply(acc, &stages[at % 2]);
+        if (at + 1 < all)
+            put(l, &stages[(at + 1) % 2]);
+        barrier();
+#ifdef WHOLE
+        if (is_last) {
+            join(&sums, part, acc);
+            if (part + 1 < PARTS)
+                clear(acc);
+        }
+#endif
+        step = is_last ? 0 : step + 1;
+        part += is_last;
+    }
+}
+
 // `from` is the large tensor, `to` the small one.
-kernel block(THREADS) min_blocks(3) void conv_tiled_weights(const T *restrict from, const T *restrict to, f32 *restrict parts, struct window w)
+kernel block(THREADS) min_blocks(RESIDENT) void conv_tiled_weights(const T *restrict from, const T *restrict to, RESULT *restrict out, struct window w)
 {
     kernel_begin();
     u32 columns = w.taps[0] * w.taps[1] * w.taps[2] * w.terms, across = (columns + TILE - 1) / TILE;
-    u32 down = (w.per_group + TILE - 1) / TILE, rest = block_x() / PARTS, part = block_x() % PARTS;
+    u32 down = (w.per_group + TILE - 1) / TILE, rest = block_x() / BLOCKS, part = block_x() % BLOCKS;
     u32 column = rest % across * TILE;
     rest /= across;
     u32 group = rest / down, channel = (rest - group * down) * TILE;
@@ -104,32 +191,21 @@ kernel block(THREADS) min_blocks(3) void conv_tiled_weights(const T *restrict fr
     l.columns = columns;
     l.small = to + (i64)(group * w.per_group + l.channel) * w.to[1];
     l.large = from + (i64)(group * w.terms) * w.from[1];
-    u64 m = (u64)(thread_x() / 16) * PARTS + part;
-    u32 steps = (u32)((w.batch + PARTS * DEPTH - 1) / (PARTS * DEPTH));
     f32 acc[EACH][EACH];
-#pragma unroll
-    for (u32 i = 0; i < EACH * EACH; i++)
-        acc[i / EACH][i % EACH] = 0;
-    load(&l, &w, m);
-    put(&l, &stages[0]);
-    barrier();
-    for (u32 step = 0; step < steps; step++) {
-        m += PARTS * DEPTH;
-        if (step + 1 < steps)
-            load(&l, &w, m);
-        multiply(&acc, &stages[step % 2]);
-        if (step + 1 < steps)
-            put(&l, &stages[(step + 1) % 2]);
-        barrier();
-    }
+    add_parts(&l, &w, part, &acc);
     u64 all = (u64)w.channels * columns;
     channel += thread_x() / 16 * EACH;
 #pragma unroll
     for (u32 i = 0; i < EACH; i++)
 #pragma unroll
         for (u32 j = 0; j < EACH; j++)
-            if (channel + i < w.per_group && l.column + j < columns)
-                parts[part * all + (u64)(group * w.per_group + channel + i) * columns + l.column + j] = acc[i][j];
+            if (channel + i < w.per_group && l.column + j < columns) {
+#ifdef WHOLE
+                out[weight_at(&w, group * w.per_group + channel + i, l.column + j)] = pack_put(T, acc[i][j]);
+#else
+                out[part * all + (u64)(group * w.per_group + channel + i) * columns + l.column + j] = acc[i][j];
+#endif
+            }
 }
 #else
 // A block joins 32 sums.
@@ -145,12 +221,9 @@ kernel block(THREADS) void conv_tiled_join(const f32 *restrict parts, T *restric
     for (u32 i = warp(); i < 32; i += THREADS / 32) {
         f32 sum = warp_sum(sums[lane()][i]);
         u64 at = first + i;
-        u32 channel = (u32)(at / columns), column = (u32)(at - (u64)channel * columns), number = column / w.terms;
-        u32 term = column - number * w.terms, group = channel / w.per_group;
+        u32 channel = (u32)(at / columns), column = (u32)(at - (u64)channel * columns);
         if (lane() == 0 && at < all)
-            weight[group * w.group + (channel - group * w.per_group) * w.weight[0] + term * w.weight[1] +
-                   number / w.taps[2] / w.taps[1] * w.weight[2] + number / w.taps[2] % w.taps[1] * w.weight[3] +
-                   number % w.taps[2] * w.weight[4]] = pack_put(T, sum);
+            weight[weight_at(&w, channel, column)] = pack_put(T, sum);
     }
 }
 #endif
