@@ -1,28 +1,20 @@
-// kiln_gather_forward: one launch, of rows.c or of kernel.c. Backward is a scatter that adds
-// (ops/scatter).
+// kiln_gather_forward: one launch of kernel.c. Backward is a scatter that adds (ops/scatter).
 #include "ops/checks.h"
 #include "ops/indexed.h"
-#include "ops/launch.h"
 #include "ops/moved.h"
 #include "ops/scattered.h"
 #include "ops/walk.h"
 
 #define AXES "ops/gather/axes.def"
 #include "ops/axes.h"
-static const op_program program = OP_PROGRAM("ops/gather/kernel.c", "gather"),
-                        rows = OP_PROGRAM("ops/gather/rows.c", "gather_rows");
+static const op_program program = OP_PROGRAM("ops/gather/kernel.c", "gather");
 
-enum { X, AT, OUT, VIEWS, PER = 4, WARP = 32, MOST_THREADS = 256 };
+enum { X, AT, OUT };
 
 typedef struct indexed { // `struct indexed` of the kernel
     uint64_t sizes[KILN_MAX_RANK];
     int64_t strides[KILN_MAX_RANK], step;
 } indexed;
-
-typedef struct gathered { // `struct gathered` of rows.c
-    uint64_t packs;
-    int64_t index_row, x_row, out_row, size, stride;
-} gathered;
 
 // `of` with other strides, over the shape of the elements.
 static kiln_view with_strides(kiln_view of, const op_indexed *o, const int64_t *strides)
@@ -32,40 +24,6 @@ static kiln_view with_strides(kiln_view of, const op_indexed *o, const int64_t *
     memcpy(of.sizes, o->sizes, sizeof of.sizes);
     memcpy(of.strides, strides, sizeof of.strides);
     return of;
-}
-
-// Is each row of out one of x, long enough for a warp? On the cpu device a vector is of the threads
-// of several.
-static bool are_rows(const kiln *k, const op_indexed *o, const op_packs *packs)
-{
-    const uint64_t *sizes = packs->argument.sizes;
-    const op_inner *inner = packs->inner;
-    bool is_dense = inner[X] == OP_DENSE && inner[AT] == OP_BROADCAST && inner[OUT] == OP_DENSE;
-    return !op_is_in_turn(k) && is_dense && o->axis_count == 1 && packs->rank == 2 &&
-           sizes[1] >= WARP && sizes[0] <= INT32_MAX &&
-           sizes[1] <= (uint64_t)UINT16_MAX * MOST_THREADS;
-}
-
-static kiln_status run_rows(kiln *k, op_request *r, const op_packs *packs, const indexed *a,
-                            kiln_arg *args, kiln_stream *stream)
-{
-    const int64_t(*strides)[KILN_MAX_RANK] = packs->argument.strides;
-    uint64_t count = packs->argument.sizes[1], parts = op_ceil_div(count, MOST_THREADS);
-    gathered g = {.packs = count,
-                  .index_row = strides[AT][0],
-                  .x_row = strides[X][0],
-                  .out_row = strides[OUT][0],
-                  .size = (int64_t)a->sizes[0],
-                  .stride = a->strides[0]};
-    r->program = &rows;
-    op_set(r, THREADS, (uint32_t)op_ceil_div(op_ceil_div(count, parts), WARP) * WARP);
-    args[VIEWS] = kiln_arg_struct(&g, sizeof g);
-    return op_launch(k, &(op_launch_desc){.request = r,
-                                          .blocks = packs->argument.sizes[0],
-                                          .parts = parts,
-                                          .args = args,
-                                          .arg_count = VIEWS + 1,
-                                          .stream = stream});
 }
 
 static kiln_status run(kiln *k, const kiln_gather_desc *d, const op_indexed *o)
@@ -86,16 +44,13 @@ static kiln_status run(kiln *k, const kiln_gather_desc *d, const op_indexed *o)
     }
     op_request r = {.program = &program};
     op_set(&r, BYTES, kiln_type_size(x.type));
-    op_set(&r, V, packs.width);
+    op_walk_set(&r, &packs);
     op_set(&r, INDEX, kiln_view_type(d->index) == KILN_I64);
-    kiln_arg args[VIEWS + 2] = {kiln_arg_view(x), kiln_arg_view(d->index), kiln_arg_view(out)};
-    if (are_rows(k, o, &packs))
-        return run_rows(k, &r, &packs, &a, args, d->stream);
-    op_walk_set_loops(&r, &packs);
     op_set(&r, AXES, o->axis_count);
-    args[VIEWS] = op_walk_arg(&packs);
-    args[VIEWS + 1] = kiln_arg_struct(&a, sizeof a);
-    return op_walk_launch(k, &r, &packs, PER, args, COUNT(args), d->stream);
+    const kiln_arg args[] = {kiln_arg_view(x), kiln_arg_view(d->index), kiln_arg_view(out),
+                             op_walk_arg(&packs), kiln_arg_struct(&a, sizeof a)};
+    uint32_t per = packs.width * kiln_type_size(x.type) == 16 ? 2 : 4; // as PER of the kernel
+    return op_walk_launch(k, &r, &packs, per, args, COUNT(args), d->stream);
 }
 
 kiln_status kiln_gather_forward(kiln *k, const kiln_gather_desc *d)

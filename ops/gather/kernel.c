@@ -13,7 +13,7 @@ tune(LONG, 0, 1);
 #define NEST_LONG LONG
 #include <kiln/nest.h>
 KERNEL_OVERLAPS
-enum { X, AT, OUT, THREADS = 256, PER = 4 };
+enum { X, AT, OUT, THREADS = 256, PER = V * BYTES == 16 ? 2 : 4 };
 
 struct indexed { // axes of x that are indexed
     u64 sizes[8];
