@@ -18,9 +18,7 @@ enum { X, DOUT, OUT, UNIT, ITEM, CHANNEL, VIEWS, WARPS = 8 };
 typedef struct planes_argument { // `struct planes` of planes.c
     uint32_t group_channels;
     int64_t weight_step, bias_step, mean_step, scale_step;
-    float columns, eps;
-    uint64_t lines;
-    int64_t mean_to_step, scale_to_step;
+    float columns;
 } planes_argument;
 
 typedef struct combine_argument { // `struct combine` of combine.c
@@ -126,35 +124,19 @@ static kiln_status run_planes(kiln *k, const job *j, uint32_t pass)
     const op_planes *p = j->p;
     op_request r = {.program = &planes};
     op_rows_set(&j->rows, j->type, j->is_in_place, &r);
-    bool is_eval = p->is_eval && pass == APPLY;
     op_set(&r, PASS, pass);
     op_set(&r, WEIGHT, p->weight.buffer != NULL);
     op_set(&r, BIAS, p->bias.buffer != NULL);
-    op_set(&r, EVAL, is_eval);
-    kiln_view mean = is_eval ? p->running_mean : p->mean;
-    kiln_view scale = is_eval ? p->running_variance : p->scale;
-    planes_argument a = {.group_channels = (uint32_t)j->group_channels,
-                         .weight_step = step_of(p->weight),
-                         .bias_step = step_of(p->bias),
-                         .mean_step = step_of(mean),
-                         .scale_step = step_of(scale),
-                         .columns = (float)j->rows.columns,
-                         .eps = (float)p->eps,
-                         .lines = j->lines,
-                         .mean_to_step = step_of(p->mean),
-                         .scale_to_step = step_of(p->scale)};
-    kiln_arg args[13] = {
-        kiln_arg_view(j->views[X]), kiln_arg_view(j->views[DOUT]), kiln_arg_view(j->views[OUT]),
-        or_else(p->weight, p->x),   or_else(p->bias, p->x),        kiln_arg_view(p->workspace),
-        kiln_arg_view(mean),        kiln_arg_view(scale),          kiln_arg_view(j->sums)};
-    uint32_t count = 9;
-    if (is_eval) {
-        args[count++] = kiln_arg_view(p->mean);
-        args[count++] = kiln_arg_view(p->scale);
-    }
-    args[count++] = j->nest;
-    args[count++] = kiln_arg_struct(&a, sizeof a);
-    return op_rows_launch(k, &j->rows, &r, args, count, p->stream);
+    planes_argument a = {
+        (uint32_t)j->group_channels, step_of(p->weight),    step_of(p->bias), step_of(p->mean),
+        step_of(p->scale),           (float)j->rows.columns};
+    const kiln_arg args[] = {kiln_arg_view(j->views[X]),   kiln_arg_view(j->views[DOUT]),
+                             kiln_arg_view(j->views[OUT]), or_else(p->weight, p->x),
+                             or_else(p->bias, p->x),       kiln_arg_view(p->workspace),
+                             kiln_arg_view(p->mean),       kiln_arg_view(p->scale),
+                             kiln_arg_view(j->sums),       j->nest,
+                             kiln_arg_struct(&a, sizeof a)};
+    return op_rows_launch(k, &j->rows, &r, args, COUNT(args), p->stream);
 }
 
 static kiln_status run_combine(kiln *k, const job *j)
@@ -163,7 +145,8 @@ static kiln_status run_combine(kiln *k, const job *j)
     bool has_running = p->running_mean.buffer != NULL;
     op_request r = {.program = &combine};
     op_set(&r, T, 2);
-    op_set(&r, RUNNING, has_running);
+    op_set(&r, RUNNING, has_running && !p->is_eval);
+    op_set(&r, EVAL, p->is_eval);
     uint64_t together = j->group_channels * j->lines;
     combine_argument a = {.groups = j->groups,
                           .planes = p->is_batch ? j->items * j->lines : together,
@@ -305,7 +288,7 @@ kiln_status op_planes_run(kiln *k, const op_planes *p)
     if (!p->is_backward) {
         if (!p->is_eval)
             status = run_planes(k, &j, STATISTICS);
-        if (!status && !p->is_eval)
+        if (!status)
             status = run_combine(k, &j);
         return status ? status : run_planes(k, &j, APPLY);
     }

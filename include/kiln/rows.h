@@ -38,9 +38,6 @@ tune(WHOLE, 0, 1); // a row is LANES * PER packs
 #ifndef PER
 #    define PER 1
 #endif
-#ifndef ROW_BLOCK // the block's place among those of all rows
-#    define ROW_BLOCK block_x()
-#endif
 #ifdef IN_PLACE // a result has the place of an operand
 #    define ALONE
 #else
@@ -78,7 +75,7 @@ static inline u64 row_of(void)
 {
     u32 own = ACROSS ? lane() : LANES == THREADS ? 0 : thread_x() / LANES;
     u32 rows = ACROSS ? 32 : LANES == THREADS ? 1 : THREADS / LANES; // of a block
-    return LONG ? (u64)ROW_BLOCK * rows + own : (u64)(ROW_BLOCK * rows + own);
+    return LONG ? (u64)block_x() * rows + own : (u64)(block_x() * rows + own);
 }
 
 // With ACROSS: the numbers of the warps, in their order.

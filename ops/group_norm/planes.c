@@ -1,29 +1,18 @@
 // Norms of channels over a batch, or over groups of channels: x is [items, channels, …], a plane is a
 // line of x along its last dimension. Four launches go over the planes:
 //     STATISTICS  mean and sum of squared differences of each plane; combine.c makes those of groups
-//     APPLY       out = (x - mean) * scale * weight + bias; with EVAL mean and scale = 1 / sqrt(variance + eps) are
-//                 those of the running statistics, and the first plane of a channel writes them
+//     APPLY       out = (x - mean) * scale * weight + bias
 //     SUMS        sums of dout and of dout * y with y = (x - mean) * scale; sums.c adds them up
 //     GRADIENT    dx = scale * (dout * weight - mean of (dout * weight) - y * mean of (dout * weight * y))
-// A launch that reads what the one before has read goes from the last plane to the first: some of it
-// is in the cache then. The group of a plane is (a number that depends on the item) + channel / channels of a group.
-#include <kiln/kernel.h>
+// The group of a plane is (a number that depends on the item) + channel / channels of a group.
+#define NEST_OF 6
+#include <kiln/rows.h>
+KERNEL_OVERLAPS
 
 enum { STATISTICS, APPLY, SUMS, GRADIENT };
 #ifndef PASS
 #    define PASS STATISTICS
 #endif
-#ifdef EVAL
-#    define IS_EVAL 1
-#else
-#    define IS_EVAL 0
-#endif
-enum { IS_BACKWARDS = (PASS == APPLY && !IS_EVAL) || PASS == GRADIENT, HAS_DOUT = PASS == SUMS || PASS == GRADIENT };
-#define NEST_OF 6
-#define ROW_BLOCK (IS_BACKWARDS ? grid_dim_x() - 1 - block_x() : block_x())
-#include <kiln/rows.h>
-KERNEL_OVERLAPS
-
 #ifdef WEIGHT
 #    define HAS_WEIGHT 1
 #else
@@ -40,20 +29,7 @@ struct planes {
     u32 group_channels;
     i64 weight_step, bias_step, mean_step, scale_step;
     f32 columns; // of a plane
-    f32 eps;     // these are for EVAL
-    u64 lines;   // planes of a channel of an item
-    i64 mean_to_step, scale_to_step;
 };
-
-#if PER // a row's packs are in registers
-#    define FOR_ROW(p)        FOR_PACKS(p, packs)
-#    define PLACE(p)          pack_of(p)
-#    define GET(to, all, ...) pack_open(T, V, to, all[p])
-#else
-#    define FOR_ROW(p)        FOR_LONG(p, packs)
-#    define PLACE(p)          p
-#    define GET(to, all, ...) load(to, __VA_ARGS__, &n)
-#endif
 
 // A view over nothing, whose places are numbers times 16; its strides are in packs, too.
 static i64 number(const struct nest *n, const u64 index[8], u32 view)
@@ -61,31 +37,18 @@ static i64 number(const struct nest *n, const u64 index[8], u32 view)
     return row_first(n, index, view) * V / 16;
 }
 
-// part: two numbers a plane; mean, scale: one a group; sums: two a group, for GRADIENT. EVAL: mean and scale are the
-// running mean and variance.
+// part: two numbers a plane; mean, scale: one a group; sums: two a group, for GRADIENT.
 kernel block(THREADS) void planes(const T *ALONE x_from, const T *ALONE dout_from, T *ALONE to, const T *restrict weight,
                                   const T *restrict bias, f32 *restrict part, const f32 *restrict mean_of,
-                                  const f32 *restrict scale_of, const f32 *restrict sums,
-#ifdef EVAL
-                                  f32 *restrict mean_to, f32 *restrict scale_to,
-#endif
-                                  struct nest n, struct planes s)
+                                  const f32 *restrict scale_of, const f32 *restrict sums, struct nest n, struct planes s)
 {
-    kernel_launch_next();
+    kernel_begin();
     u64 packs = row_packs(&n), index[8];
-    bool has_row = row_find(&n, index);
+    if (!row_find(&n, index))
+        return;
     i64 x = row_first(&n, index, X), dout = row_first(&n, index, DOUT), out = row_first(&n, index, OUT);
     i64 unit = number(&n, index, UNIT), channel = number(&n, index, CHANNEL);
-    i64 group = number(&n, index, ITEM) + (LONG ? channel / s.group_channels : (i64)((u32)channel / s.group_channels));
-    kernel_wait_previous();
-    if (!has_row)
-        return;
-#if PER
-    raw x_all[PER], dout_all[PER];
-    fetch_all(x_all, x_from, x, X, &n);
-    if (HAS_DOUT)
-        fetch_all(dout_all, dout_from, dout, DOUT, &n);
-#endif
+    i64 group = number(&n, index, ITEM) + channel / s.group_channels;
     f32 mean = 0, scale = 1, w = 1, b = 0, first = 0, second = 0;
     if (PASS != STATISTICS) {
         mean = mean_of[group * s.mean_step];
@@ -99,26 +62,19 @@ kernel block(THREADS) void planes(const T *ALONE x_from, const T *ALONE dout_fro
         first = sums[2 * group];
         second = sums[2 * group + 1];
     }
-#ifdef EVAL
-    scale = rsqrt(scale + s.eps);
-    if (unit == channel * (i64)s.lines && lane_of_row() == 0 && row_is_there(&n)) {
-        mean_to[group * s.mean_to_step] = mean;
-        scale_to[group * s.scale_to_step] = scale;
-    }
-#endif
     f32 v[V], g[V], sum = 0, other = 0;
     if (PASS == STATISTICS) {
-        FOR_ROW(p) {
-            GET(v, x_all, x_from, x, p, X);
+        FOR_LONG(at, packs) {
+            load(v, x_from, x, at, X, &n);
             FOR_ELEMENTS(i)
                 sum += v[i];
         }
         mean = row_sum(sum, 0) / s.columns;
     }
-    FOR_ROW(p) {
-        GET(v, x_all, x_from, x, p, X);
-        if (HAS_DOUT)
-            GET(g, dout_all, dout_from, dout, p, DOUT);
+    FOR_LONG(at, packs) {
+        load(v, x_from, x, at, X, &n);
+        if (PASS == SUMS || PASS == GRADIENT)
+            load(g, dout_from, dout, at, DOUT, &n);
         FOR_ELEMENTS(i) {
             v[i] = (v[i] - mean) * scale;
             if (PASS == STATISTICS)
@@ -133,7 +89,7 @@ kernel block(THREADS) void planes(const T *ALONE x_from, const T *ALONE dout_fro
                 v[i] = scale * (g[i] * w - first - v[i] * second);
         }
         if (PASS == APPLY || PASS == GRADIENT)
-            store(to, out, PLACE(p), OUT, &n, v);
+            store(to, out, at, OUT, &n, v);
     }
     if (PASS == STATISTICS || PASS == SUMS) {
         first = PASS == SUMS ? row_sum(first, 1) : mean;
