@@ -489,7 +489,8 @@ static kiln_status prepare_backward(kiln *k, const char *call, const kiln_conv_b
                     .groups = d->groups,
                     .kernel = d->kernel,
                     .workspace = d->workspace,
-                    .stream = d->stream};
+                    .stream = d->stream,
+                    .has_both = d->dx.buffer && d->dweight.buffer};
     status = check(k, j, o, 5);
     if (!status)
         status = op_check_operands(k, call, o, COUNT(o), NULL);
@@ -550,6 +551,8 @@ kiln_status kiln_conv_backward(kiln *k, const kiln_conv_backward_desc *d)
         (d->is_transposed ? &to_x.small : &to_x.large)->view = &r.dx;
     }
     to_weight.weight.view = &d->dweight;
+    bool has_small = false;
+    to_x.has_small = to_weight.has_small = &has_small;
     bool is_inverse = !d->is_transposed;
     if (d->dx.buffer && d->dweight.buffer && kiln_view_count(d->dx) &&
         conv_tensor_is_beside(k, &to_x, is_inverse, &to_weight)) {

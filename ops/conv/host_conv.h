@@ -26,7 +26,18 @@ typedef struct conv_job {
     const struct conv_job
         *beside; // of the gradient by the weights: that by the operand, which is late
     bool beside_is_inverse;
+    bool *has_small; // of a backward call: set once the workspace begins with the small tensor's
+                     // copy (conv_widen), which is then not made again
+    bool has_both;   // gradients: that by the operand can add the parts of that by the weights
+    const struct conv_adds *adds; // of a late one: what it adds; NULL: nothing
 } conv_job;
+
+// Parts of the gradient by the weights, [count, as many as there are weights] f32, and where their
+// sum goes: dense.
+typedef struct conv_adds {
+    kiln_view parts, to;
+    uint32_t count;
+} conv_adds;
 
 // The value of the axes T and BIAS.
 uint32_t conv_type_axis(kiln_type type);
@@ -70,6 +81,10 @@ kiln_status conv_relay_copy(kiln *k, const conv_job *j, const kiln_view *from, c
 bool conv_is_granular(const kiln_view *v);
 // Are there tensor cores for its type, and are they wanted?
 bool conv_tensor_is_possible(kiln *k, const conv_job *j);
+// Windows of one element with stride 1, and tensors that are dense with the channels last: the same
+// tensors with all places in one row. False: it is another convolution.
+bool conv_rows_of(const conv_job *j, const kiln_view *large, const kiln_view *small,
+                  kiln_view *large_row, kiln_view *small_row);
 // Weights as a kernel takes them: [channel of the results, taps…, channel of the terms] in every
 // group. is_across: channels of terms and results have changed places.
 typedef struct conv_weights {
@@ -95,6 +110,9 @@ conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to);
 // themselves.
 uint32_t conv_sm90_weights_parts(kiln *k, const conv_job *j, const kiln_view *large,
                                  const kiln_view *small);
+// Are all places one row, for both gradients?
+bool conv_sm90_weights_are_row(kiln *k, const conv_job *j, const kiln_view *large,
+                               const kiln_view *small);
 kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
                                      const kiln_view *small, const kiln_view *to);
 // Depthwise ones (host_depthwise.c). Neighbouring channels that one access of both tensors may

@@ -446,6 +446,11 @@ typedef struct conv_shape {
     conv_phase phases[PHASES];
 } conv_shape;
 
+typedef struct adds_shape { // as sm90_adds.h has it
+    uint64_t elements;
+    uint32_t count;
+} adds_shape;
+
 static conv_shape shape_of(const problem *p, const plan *t, int64_t bias_step)
 {
     const op_window *w = &p->w;
@@ -547,6 +552,7 @@ static void set_axes(const conv_job *j, const problem *p, const plan *t, bool is
     op_set(r, SHARE, t->share);
     op_set(r, LOADERS, t->loaders);
     op_set(r, LATE, j->is_late);
+    op_set(r, ADDS, j->adds != NULL);
     op_set(r, LOOSE, p->is_loose);
     if (t->has_patches) {
         op_set(r, PATCHES, t->m / 64);
@@ -579,11 +585,18 @@ static kiln_status launch(kiln *k, const conv_job *j, bool is_inverse, const pro
     if (status)
         return status;
     conv_shape s = shape_of(p, &t, has_bias ? kiln_view_stride(*j->bias.view, 0) : 0);
-    kiln_arg args[5] = {kiln_arg_struct(&maps[0], sizeof maps[0]),
+    kiln_arg args[8] = {kiln_arg_struct(&maps[0], sizeof maps[0]),
                         kiln_arg_struct(&maps[1], sizeof maps[1]), kiln_arg_view(*to)};
     size_t count = 3;
     if (has_bias)
         args[count++] = kiln_arg_view(*j->bias.view);
+    adds_shape adds;
+    if (j->adds) {
+        adds = (adds_shape){.elements = kiln_view_count(j->adds->to), .count = j->adds->count};
+        args[count++] = kiln_arg_view(j->adds->parts);
+        args[count++] = kiln_arg_view(j->adds->to);
+        args[count++] = kiln_arg_struct(&adds, sizeof adds);
+    }
     args[count++] = kiln_arg_struct(&s, sizeof s);
     uint64_t room = kernel->resident / j->groups / t.loaders * t.loaders;
     if (t.share == 1 && room && blocks > room)

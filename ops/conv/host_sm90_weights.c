@@ -21,7 +21,10 @@ typedef struct plan {
     weights_shape s;
     op_window w;
     uint32_t m, n, share, parts; // chunks of the sum: parts of `share` blocks each
+    uint32_t loaders;            // blocks that load for each other
     uint64_t blocks;             // of one chunk and group
+    bool is_row;                 // all places are one row: of these
+    kiln_view large, small;
 } plan;
 
 static uint32_t ceil_div(uint64_t a, uint64_t b)
@@ -93,6 +96,7 @@ static void pick(plan *p, uint32_t groups, uint32_t multiprocessors)
             t.m = tiles[i].m;
             t.n = tiles[i].n;
             t.s.tiles_n = ceil_div(panels, t.n / PANEL);
+            t.loaders = 1;
             t.blocks = (uint64_t)t.s.tiles_n * ceil_div(p->s.per_group, t.m);
             uint64_t room = conv_sm90_room(multiprocessors, t.share);
             uint64_t fit = room / (t.blocks * groups * t.share);
@@ -112,22 +116,44 @@ static void pick(plan *p, uint32_t groups, uint32_t multiprocessors)
     *p = best;
 }
 
-// False: it is not possible. What host_tensor.c asks of all kernels holds.
-static bool plan_of(kiln *k, const conv_job *j, const kiln_view *large, const kiln_view *small,
-                    plan *p)
+// A row of places, for both gradients: small tiles, one for each multiprocessor. The kernel for the
+// operand adds their parts. False: that is no faster, or was not measured (H200, ResNet-50).
+static bool pick_row(plan *p, uint32_t multiprocessors)
 {
-    const kiln_device_info *info;
-    op_window *w = &p->w;
-    if (j->kernel == KILN_CONV_SM80 || !k->caps.has_wgmma || !k->caps.has_tensor_copies ||
-        j->space > 2 || op_device(k, &info))
+    enum { LEAST_WEIGHTS = 16384, LEAST_STAGES = 24, LEAST_OF_PART = 4, SMALL = 64 };
+    plan t = *p;
+    t.m = t.n = SMALL;
+    t.share = t.loaders = 1;
+    if (t.s.per_group > SMALL && t.s.terms > SMALL) {
+        bool is_one = (uint64_t)t.s.per_group * t.s.terms > multiprocessors / 2 * 8192;
+        t.m = is_one ? 128 : 64; // one part, or several with tiles that load for each other
+        t.n = is_one ? 64 : 128;
+        t.loaders = is_one ? 1 : 2;
+    }
+    t.s.tiles_n = ceil_div(t.s.blocks, t.n / PANEL);
+    t.blocks =
+        (uint64_t)t.s.tiles_n * ceil_div(ceil_div(t.s.per_group, t.m), t.loaders) * t.loaders;
+    uint64_t fit = conv_sm90_room(multiprocessors, t.loaders) / t.blocks;
+    if (fit < 1 || t.s.stages < LEAST_STAGES || (uint64_t)t.s.per_group * t.s.terms < LEAST_WEIGHTS)
         return false;
+    uint32_t most = t.s.stages / LEAST_OF_PART;
+    t.parts = fit < most ? (uint32_t)fit : most;
+    *p = t;
+    return true;
+}
+
+// The boxes of the tensors p->large and p->small. False: there are none.
+static bool shape_of(const conv_job *j, plan *p)
+{
+    const kiln_view *large = &p->large, *small = &p->small;
+    op_window *w = &p->w;
     op_window_make(large, small, j->window, w);
     op_window_sizes(j->weight.view, w->taps);
-    uint32_t columns = even_part(w->to_space[W], PLACES),
+    uint32_t columns = p->is_row ? PLACES : even_part(w->to_space[W], PLACES),
              rows = even_part(w->to_space[H], PLACES / columns),
              images = even_part(small->sizes[0], PLACES / columns / rows);
     uint32_t box = columns * rows * images;
-    uint64_t boxes = kiln_view_count(*small) / small->sizes[1] / box;
+    uint64_t boxes = ceil_div(kiln_view_count(*small) / small->sizes[1], box);
     if (box < LEAST_BOX || boxes > INT32_MAX || small->sizes[0] > INT32_MAX ||
         w->stride[W] > MOST_STEP || w->stride[H] > MOST_STEP || w->stride[W] * columns > 256 ||
         w->stride[H] * rows > 256 || !has_steps(w->from, w->from_space, large->sizes[0]) ||
@@ -152,10 +178,38 @@ static bool plan_of(kiln *k, const conv_job *j, const kiln_view *large, const ki
                            .per_group = (uint32_t)(small->sizes[1] / j->groups),
                            .terms = (uint32_t)(large->sizes[1] / j->groups)};
     p->s.blocks = ceil_div(p->s.terms, PANEL);
-    enum { PLAYED = 132 };
-    pick(p, j->groups,
-         info->multiprocessors && !info->caps.is_emulated ? info->multiprocessors : PLAYED);
     return true;
+}
+
+// False: it is not possible. What host_tensor.c asks of all kernels holds.
+static bool plan_of(kiln *k, const conv_job *j, const kiln_view *large, const kiln_view *small,
+                    plan *p)
+{
+    enum { PLAYED = 132 };
+    const kiln_device_info *info;
+    if (j->kernel == KILN_CONV_SM80 || !k->caps.has_wgmma || !k->caps.has_tensor_copies ||
+        j->space > 2 || op_device(k, &info))
+        return false;
+    uint32_t all =
+        info->multiprocessors && !info->caps.is_emulated ? info->multiprocessors : PLAYED;
+    p->is_row =
+        j->has_both && j->groups == 1 && conv_rows_of(j, large, small, &p->large, &p->small);
+    if (p->is_row && shape_of(j, p) && pick_row(p, all))
+        return true;
+    p->is_row = false;
+    p->large = *large;
+    p->small = *small;
+    if (!shape_of(j, p))
+        return false;
+    pick(p, j->groups, all);
+    return true;
+}
+
+bool conv_sm90_weights_are_row(kiln *k, const conv_job *j, const kiln_view *large,
+                               const kiln_view *small)
+{
+    plan p;
+    return plan_of(k, j, large, small, &p) && p.is_row;
 }
 
 uint32_t conv_sm90_weights_parts(kiln *k, const conv_job *j, const kiln_view *large,
@@ -182,7 +236,7 @@ static kiln_status make_map(kiln *k, const kiln_view *v, const int64_t steps[5],
             .buffer = v->buffer,
             .first = v->first,
             .type = kiln_view_type(*v),
-            .rank = 4,
+            .rank = p->is_row ? 2 : 4,
             .size = {sizes[0], sizes[1], sizes[2], sizes[3]},
             .stride_bytes = {0, bytes[1], bytes[2], bytes[3]},
             .box = {PANEL, p->s.box_w * stride_w, p->s.box_h * stride_h, p->s.box_n},
@@ -206,15 +260,17 @@ kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view
     op_set(&r, BN, p.n);
     op_set(&r, SHARE, p.share);
     op_set(&r, PARTS, p.parts > 1);
+    op_set(&r, ROW, p.is_row);
+    op_set(&r, LOADERS, p.loaders);
     p.s.to = conv_weights_to_of(j, to);
     kiln_status status = op_kernel_get(k, &r, &kernel);
     if (!status && (p.blocks > INT32_MAX || j->groups > 65535))
         status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
                            j->call, (unsigned long long)p.blocks);
     if (!status)
-        status = make_map(k, small, p.w.to, p.w.to_space, &p, 1, 1, &maps[0]);
+        status = make_map(k, &p.small, p.w.to, p.w.to_space, &p, 1, 1, &maps[0]);
     if (!status)
-        status = make_map(k, large, p.w.from, p.w.from_space, &p, p.w.stride[W], p.w.stride[H],
+        status = make_map(k, &p.large, p.w.from, p.w.from_space, &p, p.w.stride[W], p.w.stride[H],
                           &maps[1]);
     if (status)
         return status;

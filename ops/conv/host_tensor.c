@@ -212,16 +212,23 @@ static bool is_short(const kiln_matmul_desc *product)
            op_ceil_div(places, 128) * columns <= FULL / 2;
 }
 
+bool conv_rows_of(const conv_job *j, const kiln_view *large, const kiln_view *small,
+                  kiln_view *large_row, kiln_view *small_row)
+{
+    kiln_view a, b;
+    if (!is_point(j) || j->space != 2 || !is_plain(large, &a) || !is_plain(small, &b))
+        return false;
+    *large_row = flat_view(&a);
+    *small_row = flat_view(&b);
+    return true;
+}
+
 // False: one is not possible.
 static bool is_flat(kiln *k, const conv_job *j, bool is_inverse, flat *out, conv_weights *weight)
 {
-    kiln_view large, small;
-    if (!is_point(j) || j->space != 2 || !is_plain(j->large.view, &large) ||
-        !is_plain(j->small.view, &small))
-        return false;
     out->job = *j;
-    out->large = flat_view(&large);
-    out->small = flat_view(&small);
+    if (!conv_rows_of(j, j->large.view, j->small.view, &out->large, &out->small))
+        return false;
     out->job.large.view = &out->large;
     out->job.small.view = &out->small;
     return !obstacle(k, j, is_inverse ? &out->small : &out->large) &&
@@ -360,13 +367,15 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
         flat one;
         conv_weights weight;
         *is_done = true;
-        if (is_short(&product) && is_flat(k, j, is_inverse, &one, &weight))
+        if ((j->is_late || is_short(&product)) && is_flat(k, j, is_inverse, &one, &weight))
             return conv_sm90_launch(k, &one.job, is_inverse, &weight);
         return kiln_matmul(k, &product);
     }
     if (conv_is_thin(k, j, from) && j->workspace.buffer) {
         conv_wide wide;
         kiln_status status = conv_widen(k, j, from, !is_inverse, true, true, &wide);
+        if (is_inverse && j->has_small)
+            *j->has_small = true;
         (is_inverse ? &wide.job.small : &wide.job.large)->view = &wide.from;
         return status ? status : conv_tensor_slide(k, &wide.job, is_inverse, is_done);
     }
@@ -427,7 +436,7 @@ static split split_of(const conv_job *j, const kiln_view *small)
     chunks = chunks < most ? chunks : most;
     s.chunk = op_ceil_div(op_ceil_div(places, chunks ? chunks : 1), STEP) * STEP;
     s.chunks = (uint32_t)op_ceil_div(places, s.chunk ? s.chunk : 1);
-    s.elements = s.chunks * kiln_view_count(*w);
+    s.elements = s.chunks > 1 ? s.chunks * kiln_view_count(*w) : 0;
     return s;
 }
 
@@ -497,6 +506,7 @@ static kiln_status run_implicit_weights(kiln *k, const conv_job *j, const kiln_v
                                         const kiln_view *small, const kiln_view *to)
 {
     split s = split_of(j, small);
+    bool is_whole = s.chunks == 1;
     op_window w;
     op_window_make(large, small, j->window, &w);
     op_window_sizes(j->weight.view, w.taps);
@@ -510,6 +520,7 @@ static kiln_status run_implicit_weights(kiln *k, const conv_job *j, const kiln_v
     op_set(&r, LONG, w.batch > INT32_MAX);
     op_set(&r, BM, s.tile_m);
     op_set(&r, BN, s.tile_n);
+    op_set(&r, WHOLE, is_whole);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(k, &r, &kernel);
     if (!status && (blocks > INT32_MAX || j->groups > 65535))
@@ -517,16 +528,36 @@ static kiln_status run_implicit_weights(kiln *k, const conv_job *j, const kiln_v
                            j->call, (unsigned long long)blocks);
     if (status)
         return status;
-    const kiln_arg args[] = {kiln_arg_view(*large), kiln_arg_view(*small),
-                             kiln_arg_view(j->workspace), kiln_arg_struct(&w, sizeof w),
-                             kiln_arg_i64(KILN_U64, (int64_t)s.chunk)};
+    const conv_weights_to all = conv_weights_to_of(j, to);
+    const kiln_arg args[] = {kiln_arg_view(*large),
+                             kiln_arg_view(*small),
+                             kiln_arg_view(is_whole ? *to : j->workspace),
+                             kiln_arg_struct(&w, sizeof w),
+                             kiln_arg_i64(KILN_U64, (int64_t)s.chunk),
+                             kiln_arg_struct(&all, sizeof all)};
     status = kiln_launch(kernel->kernel,
                          &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups, s.chunks},
                                              .shared_bytes = kernel->shared_bytes,
                                              .args = args,
-                                             .arg_count = COUNT(args),
+                                             .arg_count = COUNT(args) - !is_whole,
                                              .stream = j->stream});
-    return status ? status : add_parts(k, j, s.chunks, conv_weights_to_of(j, to), to);
+    return status || is_whole ? status : add_parts(k, j, s.chunks, all, to);
+}
+
+// The gradient by the operand, which adds the parts if it can.
+static kiln_status run_beside(kiln *k, const conv_job *j, uint32_t parts, const kiln_view *to)
+{
+    conv_job beside = *j->beside;
+    kiln_matmul_desc product;
+    bool is_done, adds = parts > 1 && j->has_both && kiln_view_is_dense(*to) &&
+                         view_is_aligned(to, 2 * GRANULE) &&
+                         is_product(&beside, j->beside_is_inverse, &product);
+    const conv_adds all = {.parts = j->workspace, .to = *to, .count = parts};
+    if (adds)
+        beside.adds = &all;
+    kiln_status status = conv_tensor_slide(k, &beside, j->beside_is_inverse, &is_done);
+    return status || adds || parts == 1 ? status
+                                        : add_parts(k, j, parts, conv_weights_to_of(j, to), to);
 }
 
 // `to` are the weights; those of the job may have more channels.
@@ -543,7 +574,8 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
     }
     if (conv_is_thin(k, j, small) && j->workspace.buffer) {
         conv_wide wide;
-        kiln_status status = conv_widen(k, j, small, 0, false, true, &wide);
+        bool has_small = j->has_small && *j->has_small;
+        kiln_status status = conv_widen(k, j, small, 0, false, !has_small, &wide);
         return status ? status : weights_to(k, &wide.job, large, &wide.from, to, is_done);
     }
     if (conv_is_thin(k, j, large) && j->workspace.buffer && !obstacle(k, j, small)) {
@@ -558,16 +590,15 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
     }
     const char *why = weights_obstacle(k, j, large, small);
     uint32_t parts = why ? 0 : conv_sm90_weights_parts(k, j, large, small);
-    if (!why && parts != 1 && !j->workspace.buffer)
+    if (!why && !j->workspace.buffer && (parts ? parts > 1 : split_of(j, small).elements))
         why = "there is no workspace for parts of the sums";
     if (why)
         return refuse(k, j, why);
     if (parts) {
         kiln_status launched = conv_sm90_weights_launch(k, j, large, small, to);
         *is_done = !launched;
-        bool is_beside_done;
         if (!launched && j->beside)
-            launched = conv_tensor_slide(k, j->beside, j->beside_is_inverse, &is_beside_done);
+            return run_beside(k, j, parts, to);
         return launched || parts == 1 ? launched
                                       : add_parts(k, j, parts, conv_weights_to_of(j, to), to);
     }
@@ -591,8 +622,11 @@ bool conv_tensor_is_beside(kiln *k, const conv_job *to_x, bool is_inverse,
     uint32_t parts = conv_sm90_weights_parts(k, to_weight, large, small);
     if (!parts || (parts > 1 && !to_weight->workspace.buffer))
         return false;
-    return !is_product(to_x, is_inverse, &product) && conv_sm90_is_possible(k, to_x, is_inverse) &&
-           find_weights(k, to_x, is_inverse, &weight);
+    flat one;
+    if (is_product(to_x, is_inverse, &product))
+        return conv_sm90_weights_are_row(k, to_weight, large, small) &&
+               is_flat(k, to_x, is_inverse, &one, &weight);
+    return conv_sm90_is_possible(k, to_x, is_inverse) && find_weights(k, to_x, is_inverse, &weight);
 }
 
 kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,

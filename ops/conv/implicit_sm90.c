@@ -184,6 +184,7 @@ static bool place_of(const conv_shape *s, patch at, u32 row, u32 place[3])
 }
 
 #include "sm90_store.h"
+#include "sm90_adds.h"
 #ifdef HAS_BIAS
 #    define BIAS_OR_NONE bias
 #else
@@ -205,6 +206,9 @@ static void clear_rest(const conv_shape *s)
 kernel block(THREADS) cluster(LOADERS, 1, SHARE) void conv_sm90(tensor_map from, tensor_map weight, T *to,
 #ifdef HAS_BIAS
                                                           const BIAS *bias,
+#endif
+#ifdef ADDS
+                                                          const f32 *parts, T *sums, adds_shape adds,
 #endif
                                                           conv_shape s)
 {
@@ -259,6 +263,9 @@ kernel block(THREADS) cluster(LOADERS, 1, SHARE) void conv_sm90(tensor_map from,
         }
         if (IS_LATE)
             previous_kernel_wait();
+#ifdef ADDS
+        add_parts(parts, sums, &adds);
+#endif
     }
     meet_loaders();
 }

@@ -2,7 +2,7 @@
 // small tensor, [places, channels] transposed, and the windows of the large one, [places, taps and
 // channels], which are gathered by asynchronous copies of eight channels and never stored. Blocks
 // share the places: each stores its sums, parts[chunk, group, channel, taps and channels], and
-// another kernel adds them up.
+// another kernel adds them up. WHOLE: there is one chunk, and its sums are the weights.
 //
 // Both tensors have contiguous channels, a multiple of eight in each group, that start at multiples
 // of 16 bytes. In struct window `from` is the large tensor and `to` the small one.
@@ -36,6 +36,9 @@ enum {
     STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * BLOCK_BYTES,
     SHARED_BYTES = STAGES * STAGE_BYTES
 };
+#ifdef WHOLE
+#    include "weights_put.h"
+#endif
 
 _Alignas(128) shared u8 smem[];
 
@@ -132,8 +135,12 @@ static inline void multiply(sums *acc, const u8 *stage, u32 at_a, u32 at_b)
     }
 }
 
-kernel block(THREADS) void conv_weights(const T *restrict from, const T *restrict to, f32 *restrict parts,
-                                struct window w, u64 chunk)
+kernel block(THREADS) void conv_weights(const T *restrict from, const T *restrict to,
+#ifdef WHOLE
+                                        T *restrict weights, struct window w, u64 chunk, weights_to s)
+#else
+                                        f32 *restrict parts, struct window w, u64 chunk)
+#endif
 {
     u64 length = (u64)w.taps[0] * w.taps[1] * w.taps[2] * w.terms;
     u32 tiles_n = (u32)((length + BN - 1) / BN), l = lane(), group = block_y();
@@ -172,15 +179,24 @@ kernel block(THREADS) void conv_weights(const T *restrict from, const T *restric
             multiply(&acc, smem + (ahead + 1) % STAGES * STAGE_BYTES, at_a, at_b);
     }
 
+#ifndef WHOLE
     f32 *out = parts + ((u64)block_z() * grid_dim_y() + group) * w.per_group * length;
+#endif
 #pragma unroll
     for (u32 i = 0; i < TILES_M * 2; i++)
 #pragma unroll
         for (u32 j = 0; j < TILES_N * 2; j++) {
             u32 channel = tile_m + row + i * 8 + l / 4;
             u64 n = tile_n + column + j * 8 + l % 4 * 2;
-            if (channel < w.per_group && n < length)
-                *(f32x2 *)(out + (channel * length + n)) =
-                    (f32x2){acc[i / 2][j][i % 2 * 2], acc[i / 2][j][i % 2 * 2 + 1]};
+            if (channel >= w.per_group || n >= length)
+                continue;
+            f32 x = acc[i / 2][j][i % 2 * 2], y = acc[i / 2][j][i % 2 * 2 + 1];
+#ifdef WHOLE
+            u32 line = (u32)(n / w.terms), term = (u32)(n - (u64)line * w.terms), number = group * w.per_group + channel;
+            weights_put(weights, &s, number, line, term, x);
+            weights_put(weights, &s, number, line, term + 1, y);
+#else
+            *(f32x2 *)(out + (channel * length + n)) = (f32x2){x, y};
+#endif
         }
 }

@@ -149,17 +149,33 @@ static void draw_case(random_case *c)
         c->groups = 8 * (1 + draw(12));
         per_large = per_small = 1;
     }
+    bool is_point = draw(5) == 0; // a matrix product
+    if (is_point) {
+        static const uint32_t many[] = {8, 64, 136, 200, 320};
+        c->groups = 1;
+        c->space = 2;
+        c->is_depthwise = false;
+        c->is_last = c->is_last_weight = true;
+        per_large = many[draw(5)];
+        per_small = many[draw(5)];
+        if (draw(2)) { // so many places that the sums of both gradients are made side by side
+            large[0] = small[0] = 200;
+            per_large = per_small = 136;
+        }
+    }
     large[1] = per_large * (uint64_t)c->groups;
     small[1] = per_small * (uint64_t)c->groups;
     c->weight[0] = small[1];
     c->weight[1] = per_large;
     for (uint32_t d = 0; d < c->space; d++) {
         uint32_t taps = 1 + draw(draw(4) ? 4 : 8), stride = 1 + draw(3);
+        if (is_point)
+            taps = stride = 1;
         uint32_t dilation = draw(3) ? 1 : 2, reach = dilation * (taps - 1) + 1;
         c->w.stride[d] = stride;
         c->w.dilation[d] = dilation;
-        c->w.pad_before[d] = draw(reach + 1);
-        c->w.pad_after[d] = draw(reach);
+        c->w.pad_before[d] = is_point ? 0 : draw(reach + 1);
+        c->w.pad_after[d] = is_point ? 0 : draw(reach);
         uint32_t pads = c->w.pad_before[d] + c->w.pad_after[d];
         large[2 + d] = 1 + draw(12) + (reach > pads ? reach - pads : 0);
         small[2 + d] = (large[2 + d] + pads - reach) / stride + 1;

@@ -6,6 +6,9 @@
 // by the copy engine. The columns of the product are panels of 64 channels of one tap; the box of the
 // large tensor is moved by the tap. A box after the last one is outside both tensors: zeros.
 //
+// ROW: the windows have one element, and all places are one row (host_point.c): a stage is 64 of them. LOADERS
+// blocks of a cluster have tiles of the same panels, and each loads some of these for all.
+//
 // The sum is cut into chunks along the grid's z. SHARE blocks of a cluster add theirs in shared memory;
 // PARTS: there are several such clusters, which store f32 [part, channel, tap, channel], as
 // implicit_weights.c does, and weights_add.c adds them.
@@ -15,10 +18,16 @@
 tune(BM, 128, 64);           // channels of the small tensor
 tune(BN, 256, 64, 128, 192); // 64 channels of a tap each
 tune(SHARE, 1, 2, 3, 4, 5, 6, 7, 8);
+tune(LOADERS, 1, 2, 4); // or along its x, without SHARE
 #ifdef PARTS
 #    define HAS_PARTS 1
 #else
 #    define HAS_PARTS 0
+#endif
+#ifdef ROW
+#    define IS_ROW 1
+#else
+#    define IS_ROW 0
 #endif
 #ifdef T_bf16
 #    define T                  bf16
@@ -118,6 +127,34 @@ static void produce(const tensor_map *small, const tensor_map *large, const weig
     }
 }
 
+// The same where all places are one row.
+static void produce_row(const tensor_map *small, const tensor_map *large, const weights_shape *s, u32 channel, u32 panel)
+{
+    ring_slot slot = {0, RING_PRODUCER};
+    range r = range_of(s);
+    u32 rank = LOADERS > 1 ? cluster_rank() : 0;
+    previous_kernel_wait();
+    next_kernel_launch();
+    for (u32 step = r.first; step < r.end; step++) {
+        stage *to = &smem->stages[slot.stage];
+        mbarrier *full = ring_full(&smem->ring, slot);
+        i32 place = (i32)(step * PLACES);
+        ring_acquire(&smem->ring, slot, STAGE_BYTES);
+#pragma unroll
+        for (u32 p = 0; p < WGS; p++)
+            tensor_load_2d(to->a.panel[p], small, (i32)(channel + p * 64), place, full);
+#pragma unroll
+        for (u32 p = 0; p < PANELS; p++) {
+            i32 first = (i32)((panel + p) * 64);
+            if (LOADERS == 1)
+                tensor_load_2d(to->b.panel[p], large, first, place, full);
+            else if (p % LOADERS == rank)
+                tensor_load_all_2d(to->b.panel[p], large, first, place, full, (1u << LOADERS) - 1);
+        }
+        slot = ring_next(&smem->ring, slot);
+    }
+}
+
 // --- consumers
 static void multiply(f32 (*acc)[BN / 2], u32 group, u32 steps)
 {
@@ -134,14 +171,13 @@ static void multiply(f32 (*acc)[BN / 2], u32 group, u32 steps)
             MMA(*acc, operand_at(operand_move(a, offset), 0, q), operand_at(operand_move(b, offset), 0, q), k != 0 || q != 0);
         wgmma_commit();
         wgmma_wait(1);
-        if (k != 0 && is_leader)
-            ring_release(&smem->ring, before);
+        if (k != 0)
+            ring_release_together(&smem->ring, before, LOADERS, is_leader);
         before = slot;
         slot = ring_next(&smem->ring, slot);
     }
     wgmma_wait(0);
-    if (is_leader)
-        ring_release(&smem->ring, before);
+    ring_release_together(&smem->ring, before, LOADERS, is_leader);
 }
 
 // --- results
@@ -191,7 +227,17 @@ static void store(const weights_shape *s, u32 channel, u32 panel,
     }
 }
 
-kernel block(THREADS) cluster(1, 1, SHARE) void conv_weights_sm90(tensor_map small, tensor_map large,
+// Nobody loads for another before its barriers are there, and none ends before the others are done.
+static void meet_loaders(void)
+{
+    if (LOADERS > 1) {
+        warp_sync();
+        cluster_arrive_relaxed();
+        cluster_wait();
+    }
+}
+
+kernel block(THREADS) cluster(LOADERS, 1, SHARE) void conv_weights_sm90(tensor_map small, tensor_map large,
 #if HAS_PARTS
                                                                   f32 *to,
 #else
@@ -199,17 +245,21 @@ kernel block(THREADS) cluster(1, 1, SHARE) void conv_weights_sm90(tensor_map sma
 #endif
                                                                   weights_shape s)
 {
-    u32 tile_n = block_x() % s.tiles_n, channel = block_x() / s.tiles_n * BM, panel = tile_n * PANELS;
+    u32 team = block_x() / LOADERS, panel = team % s.tiles_n * PANELS;
+    u32 channel = (team / s.tiles_n * LOADERS + block_x() % LOADERS) * BM;
     if (thread_x() == 0) {
-        ring_init(&smem->ring, WGS);
+        ring_init(&smem->ring, WGS * LOADERS);
         mbarrier_fence_init();
         tensor_map_prefetch(&small);
         tensor_map_prefetch(&large);
     }
     barrier();
+    meet_loaders();
     if (warp() >= WGS * 4) {
         registers_less(40);
-        if (thread_x() == WGS * 128)
+        if (thread_x() == WGS * 128 && IS_ROW)
+            produce_row(&small, &large, &s, channel, panel);
+        else if (thread_x() == WGS * 128)
             produce(&small, &large, &s, channel, panel);
         if (SHARE > 1) {
             meet_cluster();
@@ -232,4 +282,5 @@ kernel block(THREADS) cluster(1, 1, SHARE) void conv_weights_sm90(tensor_map sma
         if (SHARE > 1)
             meet_cluster();
     }
+    meet_loaders();
 }
