@@ -473,7 +473,7 @@ const type *check_typeof(front *f, ast_expr *e)
     e = check_expr(f, e);
     f->unevaluated--;
     if (e->kind != E_MEMBER || !e->bits)
-        return e->type;
+        return type_natural(f->in, e->type);
     diag *d = diag_raise(f->diags, K1017, e->at, "typeof of a bit-field is not possible");
     diag_label(d, e->at, "it has bits, and no type of its own");
     diag_label(d, e->bits->at, "declared here");

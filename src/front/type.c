@@ -179,6 +179,15 @@ const type *type_lowered(arena *a, const type *t, uint32_t align)
     return copy;
 }
 
+const type *type_natural(arena *a, const type *t)
+{
+    if (!t->is_low)
+        return t;
+    if (t->kind == TY_ARRAY)
+        return type_array(a, type_natural(a, t->base), t->len, t->is_incomplete);
+    return type_qualified(a, t->unqualified, t->quals);
+}
+
 const type *type_inside(arena *a, const type *outer, uint64_t offset, const type *t)
 {
     uint64_t align = type_align(outer), low = offset & (~offset + 1);

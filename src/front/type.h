@@ -124,6 +124,8 @@ bool type_is_incomplete(const type *t);
 const type *type_aligned(arena *a, const type *t, uint32_t align);
 // The same type with at most that alignment: of what lies in a packed record.
 const type *type_lowered(arena *a, const type *t, uint32_t align);
+// The same type with the alignment of its kind: of what lies by itself.
+const type *type_natural(arena *a, const type *t);
 // The type of what lies `offset` bytes behind an object of type `outer`, inside it.
 const type *type_inside(arena *a, const type *outer, uint64_t offset, const type *t);
 // That of a record's member, however deep, at `offset`.

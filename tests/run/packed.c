@@ -210,3 +210,20 @@ kernel void packed_bytewise(u8 *bytes, u32 *out)
     volatile struct header *v = h;
     v->length = v->port;
 }
+
+#define LARGER(a, b) ({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ > b_ ? a_ : b_; })
+static void twice(u32 *x)
+{
+    *x *= 2;
+}
+//! run packed_typeof block=32 (u8[2144]:bits, u32[32])
+kernel void packed_typeof(u8 *bytes, u32 *out)
+{
+    u32 i = thread_x();
+    const struct header *h = (const struct header *)bytes + i;
+    __typeof__(h->row) row = {1, 2, 3};
+    const i32 *p = row;
+    u32 length = LARGER(h->length, 7u) + (u32)p[i % 3] + h->at.tag;
+    twice(&length);
+    out[i] = length + _Generic(h->length, u32: 1u, default: 2u);
+}
