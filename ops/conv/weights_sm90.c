@@ -6,7 +6,7 @@
 // by the copy engine. The columns of the product are panels of 64 channels of one tap; the box of the
 // large tensor is moved by the tap. A box after the last one is outside both tensors: zeros.
 //
-// ROW: the windows have one element, and all places are one row (host_point.c): a stage is 64 of them. LOADERS
+// ROW: the windows have one element, and all places are one row (host_sm90_weights.c): a stage is 64 of them. LOADERS
 // blocks of a cluster have tiles of the same panels, and each loads some of these for all.
 //
 // The sum is cut into chunks along the grid's z. SHARE blocks of a cluster add theirs in shared memory;
